@@ -1,0 +1,206 @@
+"""Evaluating whole datasets: shards out to workers, rows back to one committer."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import mujoco
+
+from mango_trace.errors import BadInputError, MangoTraceError, UsageError
+from mango_trace.evaluation.oracle_files import OracleSet, load_oracles
+from mango_trace.evaluation.shard import (
+    EVALUATOR,
+    Options,
+    Shard,
+    ShardResult,
+    forget_scenes,
+    judge_shard,
+)
+from mango_trace.oracle.goal import goal_oracle
+from mango_trace.store import Dataset, TraceRecord
+from mango_trace.store.verify import in_stored_order
+from mango_trace.verdicts import VerdictDatabase
+
+SHARD_TRACES = 32
+"""Traces in a shard: small enough for progress and little loss, large enough to share chunks."""
+
+
+@dataclass(slots=True)
+class EvaluationSummary:
+    """What an evaluation did.
+
+    Attributes:
+        judged: Traces that were judged now.
+        skipped: Traces whose verdicts were there already.
+        trace_errors: Traces that could not be judged, with the reason.
+        problems: What else was wrong with the input, with the reason.
+    """
+
+    judged: int = 0
+    skipped: int = 0
+    trace_errors: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 when any input was bad."""
+        return 3 if self.trace_errors or self.problems else 0
+
+
+def evaluate(
+    roots: Sequence[Path],
+    oracle_paths: Sequence[Path],
+    database: Path,
+    *,
+    options: Options | None = None,
+    workers: int = 1,
+    shard_traces: int = SHARD_TRACES,
+    progress: Callable[[int, int], None] | None = None,
+) -> EvaluationSummary:
+    """Judge every trace of some datasets and store the verdicts.
+
+    Running it again changes nothing; interrupted, it goes on where it stopped. What cannot be
+    judged is stored with its error and the rest goes on.
+
+    Args:
+        roots: Datasets.
+        oracle_paths: Oracle and library files, or folders of them. The benchmark's own goal is
+            judged in any case.
+        database: DuckDB file to write to.
+        options: How to judge.
+        workers: Processes.
+        shard_traces: Traces that are handed over and committed at a time.
+        progress: Called with the number of traces done and of all that are to be done.
+
+    Returns:
+        What was done and what was wrong.
+
+    Raises:
+        UsageError: A number is out of range.
+        DatabaseError: The database cannot be written.
+    """
+    options = options or Options()
+    if workers < 1 or shard_traces < 1 or options.hold < 1:
+        raise UsageError("workers, shard size and hold must each be at least 1")
+    summary = EvaluationSummary()
+    datasets = list(_open(roots, summary))
+    tasks = frozenset(r.metadata.task for dataset in datasets for r in dataset.records)
+    oracles = load_oracles(oracle_paths, tasks)
+    for problem in oracles.problems:
+        summary.problems[getattr(problem, "source", str(problem).split(":", 1)[0])] = str(problem)
+    with VerdictDatabase(database) as verdicts:
+        run = verdicts.start_run(EVALUATOR, mujoco.__version__, options.order)
+        judged = verdicts.judged(EVALUATOR, options.order)
+        shards = []
+        for dataset in datasets:
+            todo = _todo(dataset, oracles, judged, options, summary)
+            shards.extend(_shards(dataset, todo, oracles, options, shard_traces))
+        total = sum(len(shard.records) for shard in shards)
+        done = 0
+        for result in _run(shards, workers):
+            verdicts.commit(result.tables)
+            done += result.n_traces
+            summary.judged += result.n_traces - len(result.trace_errors)
+            summary.trace_errors.update(result.trace_errors)
+            summary.problems.update(result.problems)
+            if progress is not None:
+                progress(done, total)
+        for subject, message in {**summary.problems, **summary.trace_errors}.items():
+            verdicts.note_problem(run, subject, message)
+        verdicts.finish_run(run, done, len(summary.trace_errors))
+    forget_scenes()
+    return summary
+
+
+def _open(roots: Sequence[Path], summary: EvaluationSummary) -> Iterator[Dataset]:
+    for root in roots:
+        try:
+            dataset = Dataset(root)
+            found = dataset.records
+        except BadInputError as error:
+            summary.problems[str(root)] = str(error)
+            continue
+        for problem in dataset.problems:
+            summary.problems[str(problem).split(":", 1)[0]] = str(problem)
+        if found or not dataset.problems:
+            yield dataset
+
+
+def _todo(
+    dataset: Dataset,
+    oracles: OracleSet,
+    judged: set[tuple[str, str]],
+    options: Options,
+    summary: EvaluationSummary,
+) -> list[TraceRecord]:
+    """Traces that lack a verdict of any oracle that is for them."""
+    goals: dict[str, str | None] = {}
+    todo = []
+    for record in in_stored_order(dataset.records):
+        if record.scene not in goals:
+            goals[record.scene] = _goal_digest(dataset, record.scene)
+        wanted = {named.oracle.digest for named in oracles.for_trace(record.metadata)}
+        goal = goals[record.scene]
+        if goal is not None:
+            wanted.add(goal)
+        if wanted and all((record.trace_id, digest) in judged for digest in wanted):
+            summary.skipped += 1
+        else:
+            todo.append(record)
+    return todo
+
+
+def _goal_digest(dataset: Dataset, scene: str) -> str | None:
+    try:
+        package = dataset.scene(scene)
+        problem = package.problem
+        return goal_oracle(problem, package.scene, name=scene).digest if problem else None
+    except MangoTraceError:
+        return None  # reported by the shard that meets it
+
+
+def _shards(
+    dataset: Dataset,
+    records: Sequence[TraceRecord],
+    oracles: OracleSet,
+    options: Options,
+    size: int,
+) -> Iterator[Shard]:
+    by_scene = sorted(records, key=lambda record: record.scene)  # stable: keeps the stored order
+    for scene, members in groupby(by_scene, key=lambda record: record.scene):
+        traces = list(members)
+        for start in range(0, len(traces), size):
+            yield Shard(dataset.root, scene, tuple(traces[start : start + size]), oracles, options)
+
+
+def _run(shards: Sequence[Shard], workers: int) -> Iterator[ShardResult]:
+    if workers == 1 or len(shards) <= 1:
+        yield from map(judge_shard, shards)
+        return
+    pool = ProcessPoolExecutor(
+        min(workers, len(shards)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_ignore_interrupt,
+    )
+    try:
+        waiting = list(reversed(shards))
+        running: set[Future[ShardResult]] = set()
+        while waiting or running:
+            while waiting and len(running) < 2 * workers:  # bounds the rows that are held
+                running.add(pool.submit(judge_shard, waiting.pop()))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,254 @@
+"""The unit of work: some traces of one scene, judged by one process.
+
+A shard depends on nothing but its own arguments, so results are the same whatever the engine, the
+number of workers or the order. It returns Arrow tables; only the committer writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal
+
+import mujoco
+import pyarrow as pa
+
+from mango_trace.errors import MangoTraceError
+from mango_trace.evaluation.judging import judge_trace
+from mango_trace.evaluation.oracle_files import NamedOracle, OracleSet
+from mango_trace.evaluation.rows import (
+    add_end_state_row,
+    add_interval_rows,
+    add_label_rows,
+    add_oracle_rows,
+    add_verdict_rows,
+    describe_states,
+    error_verdict_row,
+    trace_row,
+)
+from mango_trace.oracle import CompiledMonitor, CompiledOracle, compile_oracle
+from mango_trace.oracle.goal import goal_oracle, premise_monitors
+from mango_trace.predicates.catalogue import CATALOGUE
+from mango_trace.scene.package import ScenePackage
+from mango_trace.signals import SceneKinematics
+from mango_trace.store import Dataset, TraceRecord
+from mango_trace.verdicts import Rows
+
+EVALUATOR: Final = f"1/mujoco-{mujoco.__version__}"
+"""Version of everything that a verdict depends on, apart from trace and oracle."""
+
+_READ: Final = ("time", "qpos", "qvel", "mocap_pos", "mocap_quat")
+"""State components that signals are computed from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to judge.
+
+    Attributes:
+        order: ``strict`` makes an ordering violation a failure, ``report`` only notes it.
+        hold: States that the held-k meaning of success asks for.
+    """
+
+    order: Literal["report", "strict"] = "report"
+    hold: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Traces of one scene of one dataset.
+
+    Attributes:
+        root: The dataset.
+        scene: Digest of the scene.
+        records: The traces, in stored order.
+        oracles: Oracles that may be for them, with their libraries.
+        options: How to judge.
+    """
+
+    root: Path
+    scene: str
+    records: tuple[TraceRecord, ...]
+    oracles: OracleSet
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class ShardResult:
+    """What came of a shard.
+
+    Attributes:
+        tables: Rows by table.
+        n_traces: Traces that were judged or tried.
+        trace_errors: Traces that could not be judged: id and reason.
+        problems: Oracles that do not fit the scene: name and reason.
+    """
+
+    tables: dict[str, pa.Table]
+    n_traces: int
+    trace_errors: tuple[tuple[str, str], ...]
+    problems: tuple[tuple[str, str], ...]
+
+
+class _Workplace:
+    """A scene with everything compiled against it."""
+
+    def __init__(self, package: ScenePackage) -> None:
+        self.package = package
+        self.kinematics = SceneKinematics(package)
+        self.goal: CompiledOracle | None = None
+        self.premises: dict[str, tuple[CompiledMonitor, ...]] = {}
+        self.goal_problem: str | None = None
+        self._compiled: dict[tuple[str, str], CompiledOracle | MangoTraceError] = {}
+        try:
+            problem = package.problem
+            if problem is not None:
+                name = f"{package.scene.task}.end_state"
+                self.premises = premise_monitors(problem, package.scene)
+                self.goal = goal_oracle(problem, package.scene, name=name)
+        except MangoTraceError as error:
+            self.goal_problem = str(error)
+
+    def compile(self, named: NamedOracle, oracles: OracleSet) -> CompiledOracle | MangoTraceError:
+        """Compile an oracle against the scene, once."""
+        key = (named.source, named.oracle.digest)
+        if key not in self._compiled:
+            try:
+                self._compiled[key] = compile_oracle(
+                    named.oracle,
+                    self.package.scene,
+                    CATALOGUE,
+                    oracles.libraries,
+                    name=named.name,
+                )
+            except MangoTraceError as error:
+                self._compiled[key] = error
+        return self._compiled[key]
+
+
+@lru_cache(maxsize=4)
+def _dataset(root: Path) -> Dataset:
+    return Dataset(root)
+
+
+@lru_cache(maxsize=8)
+def _workplace(root: Path, scene: str) -> _Workplace:
+    return _Workplace(_dataset(root).scene(scene))
+
+
+def forget_scenes() -> None:
+    """Drop what this process keeps between shards, after an evaluation."""
+    _dataset.cache_clear()
+    _workplace.cache_clear()
+
+
+def judge_shard(shard: Shard) -> ShardResult:
+    """Judge every trace of a shard.
+
+    Args:
+        shard: The traces and the oracles.
+
+    Returns:
+        Rows for the database; a trace that cannot be judged is a row with its error.
+    """
+    rows = Rows()
+    errors: list[tuple[str, str]] = []
+    problems: dict[str, str] = {}
+    try:
+        workplace = _workplace(shard.root, shard.scene)
+    except MangoTraceError as error:
+        for record in shard.records:
+            _add_broken_trace(rows, record, shard, [], None, str(error))
+            errors.append((record.trace_id, str(error)))
+        return ShardResult(rows.to_arrow(), len(shard.records), tuple(errors), ())
+    if workplace.goal_problem is not None:
+        problems[f"{workplace.package.scene.task}.end_state"] = workplace.goal_problem
+    used: dict[str, tuple[CompiledOracle, str]] = {}
+    if workplace.goal is not None:
+        used[workplace.goal.digest] = (workplace.goal, "end_state")
+    for record in shard.records:
+        oracles = list(_fitting(workplace, record, shard.oracles, problems))
+        used.update((compiled.digest, (compiled, "fine_grained")) for compiled in oracles)
+        try:
+            _add_judged_trace(rows, record, shard, workplace, oracles)
+        except MangoTraceError as error:
+            reason = getattr(error, "reason", str(error))
+            _add_broken_trace(rows, record, shard, oracles, workplace.goal, reason)
+            errors.append((record.trace_id, reason))
+    for compiled, kind in used.values():
+        add_oracle_rows(rows, compiled, kind)
+    return ShardResult(
+        rows.to_arrow(), len(shard.records), tuple(errors), tuple(problems.items())
+    )
+
+
+def _fitting(
+    workplace: _Workplace, record: TraceRecord, oracles: OracleSet, problems: dict[str, str]
+) -> Iterator[CompiledOracle]:
+    seen = set()
+    for named in oracles.for_trace(record.metadata):
+        compiled = workplace.compile(named, oracles)
+        if isinstance(compiled, MangoTraceError):
+            problems[named.source] = str(compiled)
+        elif compiled.digest not in seen:
+            seen.add(compiled.digest)
+            yield compiled
+
+
+def _add_judged_trace(
+    rows: Rows,
+    record: TraceRecord,
+    shard: Shard,
+    workplace: _Workplace,
+    oracles: list[CompiledOracle],
+) -> None:
+    metadata, trace_id = record.metadata, record.trace_id
+    trace = _dataset(shard.root).load(record, _READ)
+    signals = workplace.kinematics.signals(
+        trace.signals_input, overrides=metadata.overrides, settled=metadata.warmup_steps
+    )
+    verdict = judge_trace(
+        trace,
+        signals,
+        oracles,
+        workplace.goal,
+        workplace.premises,
+        order=shard.options.order,
+        hold=shard.options.hold,
+    )
+    row = trace_row(record, str(shard.root))
+    describe_states(row, trace, workplace.package.scene, signals.validity, verdict)
+    rows.add("traces", row)
+    add_label_rows(rows, trace_id, metadata.labels)
+    # An episode that broke while it ran says nothing about the policy.
+    error = f"recording ended in an error: {metadata.error}" if metadata.ended == "error" else None
+    for found in verdict.oracles:
+        add_verdict_rows(rows, trace_id, EVALUATOR, shard.options.order, found, error)
+    if workplace.goal is not None:
+        add_end_state_row(rows, trace_id, workplace.goal, EVALUATOR, verdict, error)
+    add_interval_rows(rows, trace_id, EVALUATOR, verdict.truths)
+
+
+def _add_broken_trace(
+    rows: Rows,
+    record: TraceRecord,
+    shard: Shard,
+    oracles: list[CompiledOracle],
+    goal: CompiledOracle | None,
+    reason: str,
+) -> None:
+    row = trace_row(record, str(shard.root))
+    row["status"], row["status_error"] = "error", reason
+    rows.add("traces", row)
+    add_label_rows(rows, record.trace_id, record.metadata.labels)
+    for compiled in oracles:
+        rows.add(
+            "verdicts",
+            error_verdict_row(
+                record.trace_id, compiled, EVALUATOR, shard.options.order, reason
+            ),
+        )
+    if goal is not None:
+        add_end_state_row(rows, record.trace_id, goal, EVALUATOR, None, reason)

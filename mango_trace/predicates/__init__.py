@@ -1,0 +1,1 @@
+"""Predicates: pure functions over signals that give truth over time."""

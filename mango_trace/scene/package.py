@@ -1,0 +1,213 @@
+"""Scene packages on disk: content-addressed, shared by all traces of a scene.
+
+::
+
+    scenes/<sha256>/scene.json     meaning of the model
+                    model.xml      MJCF, the source of truth
+                    task.bddl      the benchmark's own task description, if there is one
+                    assets/        files that the MJCF names
+
+The name of the directory is the digest of what it holds, so a package cannot change unnoticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import mujoco
+from pydantic import ValidationError
+
+from mango_trace.errors import NewerFormatError, SceneError
+from mango_trace.scene.bddl import Problem, parse_bddl
+from mango_trace.scene.model import FORMAT_VERSION, SCENE_ADAPTER, Scene
+
+_BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FORBIDDEN_TAGS = frozenset({"include", "plugin", "extension", "model"})
+_MAX_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class ScenePackage:
+    """A scene with its model.
+
+    Attributes:
+        scene: Meaning of the model.
+        xml: MJCF text.
+        assets: Files that the MJCF names, by bare name.
+        bddl: The benchmark's task description, or ``None``.
+    """
+
+    scene: Scene
+    xml: str
+    assets: dict[str, bytes]
+    bddl: str | None = None
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """Every file of the package by its relative path."""
+        document = json.dumps(
+            SCENE_ADAPTER.dump_python(self.scene, mode="json"), indent=1, sort_keys=True
+        )
+        files = {"scene.json": document.encode(), "model.xml": self.xml.encode()}
+        if self.bddl is not None:
+            files["task.bddl"] = self.bddl.encode()
+        files.update((f"assets/{name}", content) for name, content in self.assets.items())
+        return files
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the names and contents of all files, in hex."""
+        return _digest(self.files)
+
+    @cached_property
+    def problem(self) -> Problem | None:
+        """Instruction, premises and goal, or ``None`` without a BDDL file.
+
+        Raises:
+            BddlError: The BDDL does not parse.
+        """
+        return None if self.bddl is None else parse_bddl(self.bddl, f"{self.scene.task}.bddl")
+
+    def compile(self) -> mujoco.MjModel:
+        """Compile the model; files come from memory only.
+
+        Raises:
+            SceneError: MuJoCo refuses the model; the message carries its reason.
+        """
+        try:
+            return mujoco.MjModel.from_xml_string(self.xml, dict(self.assets))
+        except ValueError as error:
+            raise SceneError(
+                f"scene {self.digest[:12]} ({self.scene.task}): MuJoCo {mujoco.__version__} "
+                f"refuses its model: {error}"
+            ) from error
+
+
+def write_package(package: ScenePackage, scenes: Path) -> Path:
+    """Store a package, once; a second call with the same content changes nothing.
+
+    Args:
+        package: What to store.
+        scenes: Directory of all scene packages.
+
+    Returns:
+        The package's own directory.
+    """
+    target = scenes / package.digest
+    if target.is_dir():
+        return target
+    scenes.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=".part-", dir=scenes))
+    for name, content in package.files.items():
+        path = part / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    try:
+        os.rename(part, target)
+    except OSError:  # another writer was first; both wrote the same bytes
+        shutil.rmtree(part)
+    return target
+
+
+def read_package(directory: Path) -> ScenePackage:
+    """Read and check a scene package.
+
+    Args:
+        directory: The package's directory, named by its digest.
+
+    Returns:
+        The package.
+
+    Raises:
+        SceneError: A file is missing, malformed, unsafe, or the content does not match the name.
+        NewerFormatError: Written by a newer version.
+    """
+    files = _read_files(directory)
+    if _digest(files) != directory.name:
+        raise SceneError(f"{directory}: content does not match its name; the package was changed")
+    for required in ("scene.json", "model.xml"):
+        if required not in files:
+            raise SceneError(f"{directory}: no {required}")
+    _check_version(directory, files["scene.json"])
+    try:
+        scene = SCENE_ADAPTER.validate_json(files["scene.json"])
+        xml = files["model.xml"].decode()
+        bddl = files["task.bddl"].decode() if "task.bddl" in files else None
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise SceneError(f"{directory}: {error}") from error
+    assets = {
+        name.removeprefix("assets/"): content
+        for name, content in files.items()
+        if name.startswith("assets/")
+    }
+    check_xml(xml, frozenset(assets), str(directory))
+    return ScenePackage(scene, xml, assets, bddl)
+
+
+def check_xml(xml: str, assets: frozenset[str], where: str) -> None:
+    """Refuse a model that would reach outside its package.
+
+    Args:
+        xml: MJCF text.
+        assets: Files that it may name.
+        where: Name of the package, for messages.
+
+    Raises:
+        SceneError: It does not parse, includes something, loads a plugin, or names a file that is
+            not in the package.
+    """
+    if "<!" in xml.replace("<!--", ""):
+        raise SceneError(f"{where}: model.xml declares a document type or entity")
+    try:
+        root = ET.fromstring(xml)
+    except ET.ParseError as error:
+        raise SceneError(f"{where}: model.xml is not XML: {error}") from error
+    for element in root.iter():
+        if element.tag in _FORBIDDEN_TAGS:
+            raise SceneError(f"{where}: model.xml uses <{element.tag}>, which is not allowed")
+        for attribute, value in element.attrib.items():
+            if attribute.startswith("file") and value not in assets:
+                raise SceneError(f"{where}: model.xml names {value!r}, which is not in the package")
+
+
+def _check_version(directory: Path, document: bytes) -> None:
+    try:
+        version = json.loads(document).get("format_version", FORMAT_VERSION)
+    except (ValueError, AttributeError) as error:
+        raise SceneError(f"{directory}/scene.json: {error}") from error
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise NewerFormatError(f"{directory}/scene.json", version, FORMAT_VERSION)
+
+
+def _read_files(directory: Path) -> dict[str, bytes]:
+    if not directory.is_dir():
+        raise SceneError(f"{directory}: no such scene package")
+    files: dict[str, bytes] = {}
+    total = 0
+    for path in sorted(directory.rglob("*")):
+        if path.is_dir():
+            continue
+        name = path.relative_to(directory).as_posix()
+        if path.is_symlink() or not _BARE_NAME.fullmatch(path.name):
+            raise SceneError(f"{directory}: {name!r} is not allowed in a scene package")
+        total += path.stat().st_size
+        if total > _MAX_BYTES:
+            raise SceneError(f"{directory}: larger than {_MAX_BYTES >> 20} MiB")
+        files[name] = path.read_bytes()
+    return files
+
+
+def _digest(files: dict[str, bytes]) -> str:
+    whole = hashlib.sha256()
+    for name in sorted(files):
+        whole.update(f"{name}\0{hashlib.sha256(files[name]).hexdigest()}\n".encode())
+    return whole.hexdigest()

@@ -1,0 +1,15 @@
+"""Signals: what predicates read, as arrays over time."""
+
+from mango_trace.signals.base import ContactRows, GeomGroup, Part, Signals
+from mango_trace.signals.mujoco_signals import SceneKinematics
+from mango_trace.signals.validity import Validity, check_states
+
+__all__ = [
+    "ContactRows",
+    "GeomGroup",
+    "Part",
+    "SceneKinematics",
+    "Signals",
+    "Validity",
+    "check_states",
+]

@@ -1,0 +1,88 @@
+"""Which recorded states can be judged at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mango_trace.truth import Mask
+
+_SMALLEST_QUATERNION = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Where the states of a trace are sound.
+
+    Attributes:
+        valid: ``(T,)``, false where a state cannot be judged.
+        problems: What was found, with the first state of each kind.
+    """
+
+    valid: Mask
+    problems: tuple[str, ...]
+
+
+def check_states(
+    model: mujoco.MjModel,
+    time: npt.NDArray[np.float64],
+    qpos: npt.NDArray[np.float64],
+    qvel: npt.NDArray[np.float64] | None,
+) -> Validity:
+    """Find states that cannot be judged.
+
+    Non-finite numbers and quaternions without length spoil their own state. Time that stands still
+    or runs backwards means that the simulation was reset inside the trace (MuJoCo does so by itself
+    when it diverges): from there on the states belong to another run.
+
+    Args:
+        model: Model of the scene.
+        time: Simulation time, ``(T,)`` s.
+        qpos: Positions, ``(T, nq)``.
+        qvel: Velocities, ``(T, nv)``, or ``None`` when they were not recorded.
+
+    Returns:
+        The valid states and the problems.
+    """
+    problems: list[str] = []
+    finite = np.isfinite(time) & np.isfinite(qpos).all(axis=1)
+    if qvel is not None:
+        finite &= np.isfinite(qvel).all(axis=1)
+    _note(problems, ~finite, "state {first} is not finite ({count} such states)")
+    whole = np.ones(len(time), dtype=np.bool_)
+    for start in _quaternion_starts(model):
+        with np.errstate(invalid="ignore", over="ignore"):
+            length = np.sqrt((qpos[:, start : start + 4] ** 2).sum(axis=1))
+        whole &= ~(length < _SMALLEST_QUATERNION)
+    _note(problems, ~whole, "state {first} has a quaternion of length zero ({count} such states)")
+    valid = finite & whole
+    with np.errstate(invalid="ignore"):
+        back = np.flatnonzero(np.diff(time) <= 0)
+    if back.size:
+        reset = int(back[0]) + 1
+        problems.append(
+            f"simulation reset at state {reset}: time goes from {time[reset - 1]:g} s to "
+            f"{time[reset]:g} s; the {len(time) - reset} states from there on are not judged"
+        )
+        valid[reset:] = False
+    return Validity(valid, tuple(problems))
+
+
+def _note(problems: list[str], bad: Mask, text: str) -> None:
+    where = np.flatnonzero(bad)
+    if where.size:
+        problems.append(text.format(first=int(where[0]), count=where.size))
+
+
+def _quaternion_starts(model: mujoco.MjModel) -> list[int]:
+    starts = []
+    for joint in range(model.njnt):
+        address = int(model.jnt_qposadr[joint])
+        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+            starts.append(address + 3)
+        elif model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
+            starts.append(address)
+    return starts

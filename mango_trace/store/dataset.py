@@ -1,0 +1,191 @@
+"""Reading a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import zarr
+
+from mango_trace.errors import DatasetError, SceneError, TraceError
+from mango_trace.scene.package import ScenePackage, read_package
+from mango_trace.store.index import TraceRecord, read_index
+from mango_trace.store.layout import ARRAYS, CHUNK_ROWS, SCENES, SEGMENTS, read_info
+from mango_trace.store.trace import Trace
+from mango_trace.store.writer import checksum
+
+_KEPT_CHUNKS = 24  # decoded chunks kept at a time; bounds memory, serves traces in stored order
+
+
+class Dataset:
+    """A dataset on disk: the union of its segments.
+
+    Opening never fails because of one bad segment: what cannot be read is listed in ``problems``.
+
+    Args:
+        root: Directory of the dataset.
+        without_segments: Names of segments to leave out.
+
+    Raises:
+        DatasetError: The directory is no dataset at all.
+        NewerFormatError: It is of a newer format.
+    """
+
+    def __init__(
+        self, root: Path | str, *, without_segments: frozenset[str] = frozenset()
+    ) -> None:
+        self.root = Path(root)
+        self._without = without_segments
+        self.info = read_info(self.root)
+        self.problems: list[DatasetError] = []
+        self._arrays: dict[tuple[str, str, str], Any] = {}
+        self._chunks: dict[tuple[str, str, str, int], npt.NDArray[Any]] = {}
+        self._scenes: dict[str, ScenePackage] = {}
+
+    @cached_property
+    def records(self) -> tuple[TraceRecord, ...]:
+        """Every trace, in a stable order; one that is stored twice is listed once."""
+        found: dict[str, TraceRecord] = {}
+        segments = self.root / SEGMENTS
+        for segment in sorted(segments.iterdir()) if segments.is_dir() else ():
+            if not segment.is_dir() or segment.name in self._without:
+                continue
+            try:
+                records = read_index(segment)
+            except DatasetError as error:
+                self.problems.append(error)
+                continue
+            for record in records:
+                found.setdefault(record.trace_id, record)
+        return tuple(
+            sorted(
+                found.values(),
+                key=lambda record: (
+                    record.metadata.suite,
+                    record.metadata.task_index if record.metadata.task_index is not None else -1,
+                    record.metadata.task,
+                    record.metadata.policy,
+                    record.metadata.fault or "",
+                    record.metadata.seed,
+                    record.metadata.episode,
+                    record.trace_id,
+                ),
+            )
+        )
+
+    def find(self, prefix: str) -> TraceRecord:
+        """The trace whose id starts with ``prefix``.
+
+        Raises:
+            DatasetError: None or several do.
+        """
+        hits = [record for record in self.records if record.trace_id.startswith(prefix)]
+        if len(hits) == 1:
+            return hits[0]
+        if hits:
+            listed = ", ".join(record.trace_id for record in hits[:6])
+            raise DatasetError(f"{self.root}: {len(hits)} traces start with {prefix!r}: {listed}")
+        some = ", ".join(record.trace_id for record in self.records[:6]) or "none"
+        raise DatasetError(f"{self.root}: no trace {prefix!r}; there are, among others: {some}")
+
+    def scene(self, digest: str) -> ScenePackage:
+        """A scene package of the dataset.
+
+        Raises:
+            SceneError: It is missing, changed or malformed.
+        """
+        if digest not in self._scenes:
+            if not digest.isalnum():
+                raise SceneError(f"{self.root}: {digest!r} is no scene digest")
+            self._scenes[digest] = read_package(self.root / SCENES / digest)
+        return self._scenes[digest]
+
+    def load(
+        self, record: TraceRecord, paths: Iterable[str] | None = None, *, verify: bool = True
+    ) -> Trace:
+        """Read a trace.
+
+        Args:
+            record: Its row in the index.
+            paths: State components to read; all, when not given. Steps are always read.
+            verify: Compare every array with its checksum.
+
+        Returns:
+            The trace.
+
+        Raises:
+            TraceError: An array is missing, cut off or does not match its checksum; the message
+                names the array and its chunks.
+        """
+        names = [path for path in record.checksums if path.startswith("state/")]
+        if paths is not None:
+            wanted = {f"state/{path}" for path in paths}
+            names = [name for name in names if name in wanted]
+        read = {name: self._read(record, name, verify) for name in (*names, *_STEP_ARRAYS)}
+        return Trace(
+            scene=record.scene,
+            states={name.removeprefix("state/"): read[name] for name in names},
+            action=read["step/action"],
+            reward=read["step/reward"][:, 0],
+            success=read["step/success"][:, 0],
+            metadata=record.metadata,
+        )
+
+    def _read(self, record: TraceRecord, name: str, verify: bool) -> npt.NDArray[Any]:
+        is_state = name.startswith("state/")
+        start = record.state_start if is_state else record.step_start
+        count = record.n_states if is_state else record.n_steps
+        first, last = start // CHUNK_ROWS, max(start, start + count - 1) // CHUNK_ROWS
+        try:
+            pieces = [self._chunk(record, name, chunk) for chunk in range(first, last + 1)]
+        except Exception as error:  # zarr and its codecs raise whatever they like
+            reason = f"{name} cannot be read: {error}; chunks {self._names(record, name, first, last)}"
+            raise TraceError(record.trace_id, reason) from error
+        whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        offset = start - first * CHUNK_ROWS
+        values = whole[offset : offset + count]
+        if len(values) != count:
+            reason = f"{name} holds {len(values)} of {count} rows"
+            raise TraceError(record.trace_id, reason)
+        if verify and checksum(values) != record.checksums.get(name):
+            raise TraceError(record.trace_id, self._mismatch(record, name, first, last))
+        values.setflags(write=False)
+        return values
+
+    def _chunk(self, record: TraceRecord, name: str, chunk: int) -> npt.NDArray[Any]:
+        key = (record.segment, record.group, name, chunk)
+        if key not in self._chunks:
+            array = self._array(record, name)
+            values = np.asarray(array[chunk * CHUNK_ROWS : (chunk + 1) * CHUNK_ROWS])
+            while len(self._chunks) >= _KEPT_CHUNKS:
+                self._chunks.pop(next(iter(self._chunks)))
+            self._chunks[key] = np.ascontiguousarray(values)
+        return self._chunks[key]
+
+    def _array(self, record: TraceRecord, name: str) -> Any:
+        key = (record.segment, record.group, name)
+        if key not in self._arrays:
+            path = self.root / SEGMENTS / record.segment / ARRAYS / record.group / name
+            self._arrays[key] = zarr.open_array(str(path), mode="r")
+        return self._arrays[key]
+
+    def _mismatch(self, record: TraceRecord, name: str, first: int, last: int) -> str:
+        folder = self.root / SEGMENTS / record.segment / ARRAYS / record.group / name / "c"
+        missing = [f"c/{chunk}/0" for chunk in range(first, last + 1)
+                   if not (folder / str(chunk) / "0").exists()]
+        if missing:
+            return f"{name} does not match its checksum: missing {', '.join(missing)}"
+        return f"{name} does not match its checksum; chunks {self._names(record, name, first, last)}"
+
+    def _names(self, record: TraceRecord, name: str, first: int, last: int) -> str:
+        return ", ".join(
+            f"{record.segment}/{ARRAYS}/{record.group}/{name}/c/{chunk}/0"
+            for chunk in range(first, last + 1)
+        )
+
+
+_STEP_ARRAYS = ("step/action", "step/reward", "step/success")

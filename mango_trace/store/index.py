@@ -1,0 +1,154 @@
+"""The index of a segment: one row a trace, in Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from mango_trace.errors import DatasetError, NewerFormatError
+from mango_trace.store.layout import FORMAT_VERSION, INDEX, write_atomically
+from mango_trace.store.metadata import TraceMetadata
+
+_VERSION_KEY = b"mango_trace.format_version"
+
+_SCHEMA = pa.schema(
+    [
+        ("trace_id", pa.string()),
+        ("scene", pa.string()),
+        ("group", pa.string()),
+        ("state_start", pa.int64()),
+        ("n_states", pa.int64()),
+        ("step_start", pa.int64()),
+        ("n_steps", pa.int64()),
+        ("checksums", pa.string()),
+        ("live_success", pa.bool_()),
+        ("first_success_step", pa.int64()),
+        ("recorded_at", pa.timestamp("us", tz="UTC")),
+        ("metadata", pa.string()),
+    ],
+    metadata={_VERSION_KEY: str(FORMAT_VERSION).encode()},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRecord:
+    """Where a trace lies and what it is.
+
+    Attributes:
+        trace_id: Digest of its scene, numbers and origin.
+        segment: Name of its segment.
+        scene: Digest of its scene package.
+        group: Array group in the segment.
+        state_start: First row in the state arrays.
+        n_states: Number of states.
+        step_start: First row in the step arrays.
+        n_steps: Number of steps, one less than states.
+        checksums: SHA-256 of each array's rows, by array.
+        live_success: Whether the benchmark's own check was ever true while it ran.
+        first_success_step: Step after which it first was.
+        recorded_at: When it was committed, microseconds since the epoch (UTC).
+        metadata: Where it comes from.
+    """
+
+    trace_id: str
+    segment: str
+    scene: str
+    group: str
+    state_start: int
+    n_states: int
+    step_start: int
+    n_steps: int
+    checksums: Mapping[str, str]
+    live_success: bool | None
+    first_success_step: int | None
+    recorded_at: int
+    metadata: TraceMetadata
+
+
+def trace_digest(scene: str, checksums: Mapping[str, str], metadata: TraceMetadata) -> str:
+    """Identity of a trace: what it holds and where it comes from, not when it was recorded.
+
+    Labels are opinions about a trace and not part of it.
+    """
+    origin = metadata.model_dump(mode="json", exclude={"labels"})
+    content = json.dumps([scene, dict(sorted(checksums.items())), origin], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
+
+
+def write_index(segment: Path, records: Sequence[TraceRecord]) -> None:
+    """Replace the index of a segment in one step."""
+    rows = [
+        {
+            "trace_id": record.trace_id,
+            "scene": record.scene,
+            "group": record.group,
+            "state_start": record.state_start,
+            "n_states": record.n_states,
+            "step_start": record.step_start,
+            "n_steps": record.n_steps,
+            "checksums": json.dumps(dict(record.checksums), sort_keys=True),
+            "live_success": record.live_success,
+            "first_success_step": record.first_success_step,
+            "recorded_at": record.recorded_at,
+            "metadata": record.metadata.model_dump_json(),
+        }
+        for record in records
+    ]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), sink, compression="zstd")
+    write_atomically(segment / INDEX, sink.getvalue().to_pybytes())
+
+
+def read_index(segment: Path) -> list[TraceRecord]:
+    """Read the index of a segment.
+
+    Raises:
+        DatasetError: It is missing, cut off or malformed.
+        NewerFormatError: Written by a newer version.
+    """
+    path = segment / INDEX
+    if not path.exists():
+        return []  # its writer was killed before the first trace was complete
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise DatasetError(f"{path}: {error}") from error
+    version = int((table.schema.metadata or {}).get(_VERSION_KEY, b"0"))
+    if version > FORMAT_VERSION:
+        raise NewerFormatError(str(path), version, FORMAT_VERSION)
+    missing = [name for name in _SCHEMA.names if name not in table.schema.names]
+    if missing:
+        raise DatasetError(f"{path}: columns are missing: {', '.join(missing)}")
+    return [_record(row, segment.name, path) for row in table.select(_SCHEMA.names).to_pylist()]
+
+
+def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
+    try:
+        metadata = TraceMetadata.model_validate_json(row["metadata"])
+        checksums = json.loads(row["checksums"])
+    except (ValidationError, ValueError) as error:
+        raise DatasetError(f"{path}: trace {row['trace_id']}: {error}") from error
+    recorded = row["recorded_at"]
+    return TraceRecord(
+        trace_id=row["trace_id"],
+        segment=segment,
+        scene=row["scene"],
+        group=row["group"],
+        state_start=row["state_start"],
+        n_states=row["n_states"],
+        step_start=row["step_start"],
+        n_steps=row["n_steps"],
+        checksums=checksums,
+        live_success=row["live_success"],
+        first_success_step=row["first_success_step"],
+        recorded_at=round(recorded.timestamp() * 1e6),
+        metadata=metadata,
+    )

@@ -1,0 +1,191 @@
+"""The verdict database: one committer, any number of readers of the file afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Final, Self
+
+import duckdb
+import pyarrow as pa
+
+from mango_trace.errors import DatabaseError, NewerFormatError
+from mango_trace.verdicts.tables import TABLES
+
+SCHEMA_VERSION: Final = 1
+
+_KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "traces": ("trace_id",),
+    "oracles": ("oracle",),
+    "monitors": ("oracle", "action", "position"),
+    "verdicts": ("trace_id", "oracle", "evaluator", "order_mode"),
+    "actions": ("trace_id", "oracle", "evaluator", "order_mode", "action"),
+    "intervals": ("trace_id", "monitor", "evaluator", "first_state"),
+    "labels": ("trace_id", "who", "position"),
+    "end_state": ("trace_id", "oracle", "evaluator"),
+}
+
+
+class VerdictDatabase:
+    """A DuckDB file that verdicts are written to.
+
+    Args:
+        path: The file; created when it does not exist.
+
+    Raises:
+        DatabaseError: Another process has it open, or it is no verdict database.
+        NewerFormatError: Written by a newer version.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._con = _connect(self.path, read_only=False)
+        try:
+            self._prepare()
+        except BaseException:
+            self._con.close()
+            raise
+
+    def _prepare(self) -> None:
+        tables = {row[0] for row in self._con.sql("SHOW TABLES").fetchall()}
+        if tables and "meta" not in tables:
+            raise DatabaseError(f"{self.path}: a DuckDB file, but no verdict database")
+        if not tables:
+            for statement in duckdb.extract_statements(_schema()):
+                self._con.execute(statement).fetchall()
+            self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
+        _check_version(self._con, self.path)
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The connection, for queries."""
+        return self._con
+
+    def start_run(self, evaluator: str, mujoco: str, order_mode: str) -> int:
+        """Note that an evaluation starts and return its number."""
+        run = int(self._con.sql("SELECT coalesce(max(run), 0) + 1 FROM runs").fetchall()[0][0])
+        self._write(
+            "INSERT INTO runs (run, evaluator, mujoco, order_mode, started) VALUES (?, ?, ?, ?, ?)",
+            [run, evaluator, mujoco, order_mode, datetime.now(UTC).replace(tzinfo=None)],
+        )
+        return run
+
+    def finish_run(self, run: int, n_traces: int, n_errors: int) -> None:
+        """Note that an evaluation is done."""
+        self._write(
+            "UPDATE runs SET finished = ?, n_traces = ?, n_errors = ? WHERE run = ?",
+            [datetime.now(UTC).replace(tzinfo=None), n_traces, n_errors, run],
+        )
+
+    def note_problem(self, run: int, subject: str, message: str) -> None:
+        """Store what was wrong with the input."""
+        self._write("INSERT INTO problems VALUES (?, ?, ?)", [run, subject, message])
+
+    def commit(self, tables: Mapping[str, pa.Table]) -> None:
+        """Store rows in one transaction; rows with the same key are replaced.
+
+        Args:
+            tables: Arrow tables by name, each without two rows of one key.
+        """
+        with self._transaction():
+            for name, table in tables.items():
+                columns = ", ".join(TABLES[name].names)
+                matches = " AND ".join(f"{name}.{key} = new_rows.{key}" for key in _KEYS[name])
+                self._con.register("new_rows", table)
+                self._write(f"DELETE FROM {name} USING new_rows WHERE {matches}")  # noqa: S608
+                self._write(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new_rows")  # noqa: S608
+                self._con.unregister("new_rows")
+
+    def judged(self, evaluator: str, order_mode: str) -> set[tuple[str, str]]:
+        """Pairs of trace and oracle that have a verdict already, errors not counted."""
+        rows = self._con.sql(
+            "SELECT trace_id, oracle FROM verdicts WHERE evaluator = $evaluator "
+            "AND order_mode = $order_mode AND outcome <> 'error' "
+            "UNION ALL SELECT trace_id, oracle FROM end_state "
+            "WHERE evaluator = $evaluator AND outcome <> 'error'",
+            params={"evaluator": evaluator, "order_mode": order_mode},
+        ).fetchall()
+        return {(str(trace), str(oracle)) for trace, oracle in rows}
+
+    def _write(self, statement: str, values: Sequence[object] = ()) -> None:
+        """Run one statement to its end; DuckDB 2 refuses the next one before that."""
+        self._con.execute(statement, list(values)).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._write("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._write("ROLLBACK")
+            raise
+        self._write("COMMIT")
+
+    def close(self) -> None:
+        """Close the file, so that others can read it."""
+        self._con.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+def open_read_only(path: Path | str) -> duckdb.DuckDBPyConnection:
+    """Open a verdict database for queries only.
+
+    SQL from the outside can neither change it nor reach other files.
+
+    Args:
+        path: The file.
+
+    Raises:
+        DatabaseError: There is none, another process writes to it, or it is something else.
+        NewerFormatError: Written by a newer version.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise DatabaseError(f"{file}: no such verdict database; mango-trace evaluate makes one")
+    connection = _connect(file, read_only=True)
+    try:
+        _check_version(connection, file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    # External access would let a query read and write files; registering Arrow tables needs none.
+    config = {"enable_external_access": "false"} if read_only else {}
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=config)
+    except duckdb.IOException as error:
+        text = str(error)
+        if "lock" in text.lower():
+            raise DatabaseError(
+                f"{path}: another process is writing to it; try again when it is done"
+            ) from error
+        raise DatabaseError(f"{path}: {text}") from error
+    except duckdb.Error as error:
+        raise DatabaseError(f"{path}: {error}") from error
+
+
+def _schema() -> str:
+    return (files("mango_trace.verdicts") / "schema.sql").read_text()
+
+
+def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    try:
+        rows = connection.sql("SELECT value FROM meta WHERE key = 'schema_version'").fetchall()
+    except duckdb.Error as error:
+        raise DatabaseError(f"{path}: a DuckDB file, but no verdict database") from error
+    version = int(rows[0][0]) if rows else 0
+    if version > SCHEMA_VERSION:
+        raise NewerFormatError(str(path), version, SCHEMA_VERSION)

@@ -1,0 +1,1 @@
+"""Everything that runs a simulator: adapters, rollout loop, policies."""

@@ -1,0 +1,182 @@
+"""``mango-trace record``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mango_trace.errors import UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from recorder.specs import EpisodeSpec
+
+_EPILOG = """\b
+Examples:
+  mango-trace record libero_10 --task 3 --policy scripted --episodes 20 --out runs
+  mango-trace record libero_10 --task 0,3 --policy scripted --fault all --episodes 2 --out runs
+  mango-trace record libero_goal --task all --policy random --episodes 5 --workers 2 --out runs
+  mango-trace record libero_10 --task 3 --policy replay --source runs --out again
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("suite")
+@click.option("--task", "tasks", default="all", show_default=True, help="Task index, a,b,c or all.")
+@click.option("--policy", default="scripted", show_default=True, help="Name of the policy.")
+@click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--fault", "faults", multiple=True, help="kind@action, or all; may be repeated.")
+@click.option("--horizon", type=click.IntRange(1), help="Policy steps [default: the suite's].")
+@click.option("--after-success", type=click.IntRange(0), default=20, show_default=True,
+              help="Steps recorded past the first success.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--source", type=click.Path(path_type=Path), help="Dataset that replay plays.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Dataset to add to.")
+def record(
+    suite: str,
+    tasks: str,
+    policy: str,
+    episodes: int,
+    seed: int,
+    faults: tuple[str, ...],
+    horizon: int | None,
+    after_success: int,
+    workers: int,
+    source: Path | None,
+    out: Path,
+) -> None:
+    """Record a policy on LIBERO: the full simulator state of every step.
+
+    SUITE is libero_spatial, libero_object, libero_goal, libero_90 or libero_10. Episodes that the
+    dataset already holds are not recorded again, so an interrupted call goes on where it stopped.
+    """
+    from recorder.policies.registry import POLICIES
+
+    if policy not in POLICIES:
+        raise UnknownNameError("policy", policy, POLICIES)
+    specs = _specs(suite, tasks, policy, episodes, seed, faults, horizon, after_success, source)
+    failed = _run(out, specs, workers, source)
+    if failed:
+        click.echo(f"{failed} episodes ended in an error; they count as no failed policy", err=True)
+        sys.exit(3)
+
+
+def _specs(
+    suite: str,
+    tasks: str,
+    policy: str,
+    episodes: int,
+    seed: int,
+    faults: tuple[str, ...],
+    horizon: int | None,
+    after_success: int,
+    source: Path | None,
+) -> list[EpisodeSpec]:
+    from recorder.adapters.libero import SUITES, tasks_of
+    from recorder.policies.registry import fault_names
+    from recorder.specs import EpisodeSpec
+
+    indices = _task_indices(tasks, len(tasks_of(suite)))
+    steps = horizon or SUITES[suite].horizon
+    if policy == "replay":
+        return _replays(suite, indices, source)
+    if faults and policy != "scripted":
+        raise UsageError("--fault needs --policy scripted")
+    return [
+        EpisodeSpec(
+            suite=suite,
+            task_index=index,
+            policy=policy,
+            seed=seed,
+            episode=episode,
+            init_state_id=episode % 50,
+            horizon=steps,
+            after_success=after_success,
+            fault=fault,
+        )
+        for index in indices
+        for fault in (fault_names(suite, index, faults) if policy == "scripted" else (None,))
+        for episode in range(episodes)
+    ]
+
+
+def _replays(suite: str, indices: Sequence[int], source: Path | None) -> list[EpisodeSpec]:
+    from mango_trace.store import Dataset
+    from recorder.specs import EpisodeSpec
+
+    if source is None:
+        raise UsageError("--policy replay needs --source DATASET")
+    return [
+        EpisodeSpec(
+            suite=suite,
+            task_index=record.metadata.task_index,
+            policy="replay",
+            seed=record.metadata.seed,
+            episode=record.metadata.episode,
+            init_state_id=record.metadata.init_state_id or 0,
+            horizon=record.n_steps - record.metadata.warmup_steps,
+            after_success=record.n_steps,
+            source=record.trace_id,
+        )
+        for record in Dataset(source).records
+        if record.metadata.suite == suite and record.metadata.task_index in indices
+        and record.n_steps > record.metadata.warmup_steps
+    ]
+
+
+def _task_indices(text: str, n_tasks: int) -> list[int]:
+    if text == "all":
+        return list(range(n_tasks))
+    try:
+        indices = [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--task takes an index, a list a,b,c or all, not {text!r}") from error
+    for index in indices:
+        if not 0 <= index < n_tasks:
+            raise UsageError(f"no task {index}; the suite has tasks 0 to {n_tasks - 1}")
+    return indices
+
+
+def _run(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: Path | None) -> int:
+    """Record what is missing and report; returns the number of episodes with an error."""
+    from tqdm import tqdm
+
+    from mango_trace.store import Dataset
+    from mango_trace.store.layout import DATASET_FILE
+    from recorder.campaign import record_all
+    from recorder.specs import missing
+
+    todo = list(specs)
+    if (out / DATASET_FILE).exists():
+        todo = missing(specs, Dataset(out).records)
+    done = len(specs) - len(todo)
+    successes = errors = 0
+    bar = tqdm(total=len(specs), initial=done, unit="episode", disable=None)
+    outcomes = record_all(out, todo, workers=workers, source=source)
+    try:
+        with bar:
+            for outcome in outcomes:
+                successes += outcome.success is True
+                errors += outcome.error is not None
+                if outcome.error:
+                    bar.write(f"error: {_name(outcome.spec)}: {outcome.error}", file=sys.stderr)
+                bar.set_postfix(successes=successes, errors=errors)
+                bar.update()
+    except KeyboardInterrupt:
+        outcomes.close()  # type: ignore[attr-defined]
+        click.echo(f"interrupted; the same command goes on where {out} stops", err=True)
+        sys.exit(130)
+    click.echo(
+        f"{out}: {len(todo) - errors} episodes recorded, {successes} of them successful, "
+        f"{done} were there already, {errors} errors"
+    )
+    return errors
+
+
+def _name(spec: EpisodeSpec) -> str:
+    fault = f" {spec.fault}" if spec.fault else ""
+    return f"{spec.suite} task {spec.task_index} episode {spec.episode}{fault}"

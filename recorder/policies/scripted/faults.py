@@ -1,0 +1,137 @@
+"""Faults that can be injected: each changes the plan so that one known action is the first to fail."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from recorder.policies.scripted.errors import FaultNotApplicableError, FaultSyntaxError
+from recorder.policies.scripted.plans import Plan, plan_for
+from recorder.policies.scripted.skills import Pick, Place, Skill, Wait
+
+# How long the arm does nothing in place of an action that is left out.
+_IDLE_STEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FaultKind:
+    """One way to fail.
+
+    Attributes:
+        summary: What happens, in one line.
+        alter: Gives the plan with the fault at an index, or None where the fault does not apply. The index
+            is that of the first failed action in the plan without fault.
+    """
+
+    summary: str
+    alter: Callable[[Plan, int], Plan | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of fault at one action of a plan, written ``kind@index``.
+
+    Attributes:
+        kind: Slug, a key of `FAULT_KINDS`.
+        action: Index, in the plan without fault, of the action that is the first to fail.
+    """
+
+    kind: str
+    action: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``kind@index``, e.g. ``"never_closes@2"``; the inverse of ``str``.
+
+        Raises:
+            FaultSyntaxError: The text has another form or the kind does not exist.
+        """
+        kind, _, index = text.partition("@")
+        if kind not in FAULT_KINDS or not (index.isascii() and index.isdigit()):
+            raise FaultSyntaxError(text, tuple(FAULT_KINDS))
+        return cls(kind, int(index))
+
+    def __str__(self) -> str:
+        """Write ``kind@index``."""
+        return f"{self.kind}@{self.action}"
+
+
+def applicable_faults(suite: str, task_index: int) -> tuple[Fault, ...]:
+    """List every fault that can be injected into the plan of a task.
+
+    Raises:
+        ScriptedPlanMissingError: The task has no plan.
+    """
+    plan = plan_for(suite, task_index)
+    return tuple(
+        Fault(kind, index)
+        for kind, how in FAULT_KINDS.items()
+        for index in range(len(plan))
+        if how.alter(plan, index) is not None
+    )
+
+
+def faulty_plan(suite: str, task_index: int, fault: Fault) -> Plan:
+    """Return the plan of a task with a fault in it.
+
+    Raises:
+        ScriptedPlanMissingError: The task has no plan.
+        FaultNotApplicableError: The fault does not apply to that action of the plan.
+    """
+    plan = plan_for(suite, task_index)
+    kind = FAULT_KINDS.get(fault.kind)
+    altered = kind.alter(plan, fault.action) if kind and 0 <= fault.action < len(plan) else None
+    if altered is None:
+        applicable = tuple(str(known) for known in applicable_faults(suite, task_index))
+        raise FaultNotApplicableError(str(fault), suite, task_index, applicable)
+    return altered
+
+
+def _with_skill(plan: Plan, index: int, skill: Skill) -> Plan:
+    return (*plan[:index], replace(plan[index], skill=skill), *plan[index + 1 :])
+
+
+def _never_closes(plan: Plan, index: int) -> Plan | None:
+    skill = plan[index].skill
+    return _with_skill(plan, index, replace(skill, closes=False)) if isinstance(skill, Pick) else None
+
+
+def _drops_on_the_way(plan: Plan, index: int) -> Plan | None:
+    skill = plan[index].skill
+    return _with_skill(plan, index, replace(skill, drops=True)) if isinstance(skill, Place) else None
+
+
+def _places_beside(plan: Plan, index: int) -> Plan | None:
+    skill = plan[index].skill
+    return _with_skill(plan, index, replace(skill, misses=True)) if isinstance(skill, Place) else None
+
+
+def _leaves_drawer_open(plan: Plan, index: int) -> Plan | None:
+    step = plan[index]
+    if step.action_id != "close":
+        return None
+    idle = replace(step, skill=Wait(steps=_IDLE_STEPS), deviates=True)
+    return (*plan[:index], idle, *plan[index + 1 :])
+
+
+def _closes_before_placing(plan: Plan, index: int) -> Plan | None:
+    # The close itself succeeds; what fails is the place_in, and the faulty motion is the early close.
+    step = plan[index]
+    if step.action_id != "place_in":
+        return None
+    _, region = step.parameters
+    for late in plan[index + 1 :]:
+        if late.action_id == "close" and late.parameters == (region,):
+            return (replace(late, deviates=True), *(other for other in plan if other is not late))
+    return None
+
+
+FAULT_KINDS: Mapping[str, FaultKind] = {
+    "never_closes": FaultKind("the fingers stay open at a pick", _never_closes),
+    "drops_on_the_way": FaultKind("the object is let go over the table, half-way", _drops_on_the_way),
+    "places_beside": FaultKind("the object is set down well beside its target", _places_beside),
+    "leaves_drawer_open": FaultKind("the close is left out; the arm idles instead", _leaves_drawer_open),
+    "closes_before_placing": FaultKind(
+        "the drawer is closed first: nothing can go in", _closes_before_placing
+    ),
+}
+"""Every kind of fault by its slug."""

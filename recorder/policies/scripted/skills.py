@@ -1,0 +1,199 @@
+"""What the arm can do: pick, place, push, wait. A skill is data; its motion is a generator of actions.
+
+Pick and place have switches that make them fail in a known way; `faults` flips them. A skill with a switch
+on calls `Arm.note_deviation` at the step at which it leaves the good path.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from recorder.policies.scripted.motion import CLOSED, OPEN, Arm, Motion, pointing_down
+from recorder.policies.scripted.scene import Rotation, Scene, Vector
+
+# An object further than this from where the grasp left it is no longer in the hand.
+_SLIP_M = 0.04
+
+
+class Skill(Protocol):
+    """One step of a plan."""
+
+    def motion(self, arm: Arm) -> Motion:
+        """Yield the actions of this skill, one per control step, reading the scene as it goes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Grasp an object from above and lift it.
+
+    Attributes:
+        body: The object.
+        grasp_m: Gripper position at the grasp minus the object's origin, world axes.
+        yaw_rad: Direction in which the fingers close; 0 is along world x.
+        lift_m: How far the object is lifted.
+        closes: False is a fault: the fingers stay open.
+    """
+
+    body: str
+    grasp_m: tuple[float, float, float]
+    yaw_rad: float = 0.0
+    lift_m: float = 0.18
+    closes: bool = True
+
+    def motion(self, arm: Arm) -> Motion:
+        """Hover, descend, close the fingers, lift."""
+        down = pointing_down(self.yaw_rad)
+        offset = np.array(self.grasp_m) + arm.jitter(0.0015)
+        hover = np.array([0.0, 0.0, 0.10]) + arm.jitter(0.004)
+        yield from arm.set_fingers(OPEN, 1)
+        above = arm.scene.body(self.body) + offset + hover
+        above[2] = max(above[2], arm.scene.gripper()[2] - 0.02)
+        yield from arm.move_to(above, down, within_m=0.03, within_rad=0.3)
+        yield from arm.move_to(arm.scene.body(self.body) + offset + hover, within_m=0.012)
+        arm.rest_height_m[self.body] = float(arm.scene.body(self.body)[2])
+        yield from arm.move_to(arm.scene.body(self.body) + offset, within_m=0.005, speed=0.7)
+        if self.closes:
+            yield from arm.set_fingers(CLOSED, 12)
+        else:
+            arm.note_deviation()
+            yield from arm.set_fingers(OPEN, 12)
+        arm.grips[self.body] = arm.scene.gripper() - arm.scene.body(self.body)
+        lifted = arm.scene.gripper() + np.array([0.0, 0.0, self.lift_m])
+        yield from arm.move_to(lifted, within_m=0.03, speed=0.7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Carry the object in the hand to a target, lower it and let go.
+
+    Attributes:
+        body: The object.
+        target: Where its origin shall be when the fingers open, m, world frame; asked again on the way.
+        beside_m: Horizontal displacement from the target to a free spot of the table next to it.
+        drop_m: Horizontal displacement from the middle of the carry to a free spot of the table.
+        hover_m: Height above the target at which the lowering begins.
+        retreat_m: How far the hand goes up afterwards.
+        misses: True is a fault: the object is set down at ``beside_m`` instead.
+        drops: True is a fault: the object is let go at ``drop_m``, and the hand goes on without it.
+    """
+
+    body: str
+    target: Callable[[Scene], Vector]
+    beside_m: tuple[float, float]
+    drop_m: tuple[float, float]
+    hover_m: float = 0.08
+    retreat_m: float = 0.12
+    misses: bool = False
+    drops: bool = False
+
+    def motion(self, arm: Arm) -> Motion:
+        """Carry, lower, open the fingers, retreat."""
+        scatter = arm.jitter(0.0015)
+        hover = np.array([0.0, 0.0, self.hover_m])
+        if self.misses:
+            arm.note_deviation()
+        if self.drops:
+            yield from self._drop(arm)
+        above = self._goal(arm, scatter) + hover
+        above[2] = max(above[2], arm.scene.gripper()[2])
+        yield from arm.move_to(above, within_m=0.015, speed=0.8, budget=100)
+        yield from arm.move_to(self._goal(arm, scatter) + hover, within_m=0.01, speed=0.7)
+        yield from arm.move_to(self._goal(arm, scatter), within_m=0.006, speed=0.5)
+        yield from arm.set_fingers(OPEN, 8)
+        raised = arm.scene.gripper() + np.array([0.0, 0.0, self.retreat_m])
+        yield from arm.move_to(raised, within_m=0.04)
+
+    def _goal(self, arm: Arm, scatter: Vector) -> Vector:
+        """Where the gripper has to be to have the object at its target, ``(3,)`` m."""
+        target = self.target(arm.scene) + scatter
+        if self.misses:
+            target[:2] += self.beside_m
+            target[2] = arm.rest_height_m[self.body] + 0.005
+        grip = arm.grips[self.body]
+        now = arm.scene.gripper() - arm.scene.body(self.body)
+        # Follow small slips of the object in the hand; without it, carry on as if it were there.
+        in_hand = np.linalg.norm(now - grip) < _SLIP_M
+        goal: Vector = target + (now if in_hand else grip)
+        return goal
+
+    def _drop(self, arm: Arm) -> Motion:
+        start = arm.scene.gripper()
+        middle = (start + self._goal(arm, np.zeros(3))) / 2.0
+        middle[:2] += self.drop_m
+        middle[2] = start[2]
+        yield from arm.move_to(middle, within_m=0.03, speed=0.8)
+        arm.note_deviation()
+        yield from arm.set_fingers(OPEN, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class PushPose:
+    """How to push something as it is now. World frame.
+
+    Attributes:
+        point: Where the point between the fingertips touches the pushed surface, ``(3,)`` m.
+        direction: Unit vector of the push, ``(3,)``.
+        rotation: Orientation of the gripper, ``(3, 3)``.
+    """
+
+    point: Vector
+    direction: Vector
+    rotation: Rotation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Push:
+    """Push something along with the closed fingers until it is where it should be.
+
+    Attributes:
+        pose: How to push; asked again at every step, so it moves and turns with what is pushed.
+        done: Whether it is where it should be.
+        approach_m: Distance before the surface at which the fingers come down.
+        lead_m: How far behind the surface the servo aims, i.e. how hard it pushes.
+        budget: Largest number of control steps of the push itself.
+    """
+
+    pose: Callable[[Scene], PushPose]
+    done: Callable[[Scene], bool]
+    approach_m: float = 0.03
+    lead_m: float = 0.05
+    budget: int = 45
+
+    def motion(self, arm: Arm) -> Motion:
+        """Come down before the surface, push, move back and up."""
+        up = np.array([0.0, 0.0, 1.0])
+        yield from arm.set_fingers(CLOSED, 1)
+        pose = self.pose(arm.scene)
+        scatter = arm.jitter(0.003)[0] * np.cross(up, pose.direction)
+        before = pose.point - self.approach_m * pose.direction + scatter
+        high = before + 0.08 * up
+        high[2] = max(high[2], arm.scene.gripper()[2])
+        yield from arm.move_to(high, pose.rotation, within_m=0.03, within_rad=0.15)
+        yield from arm.move_to(before, within_m=0.012, within_rad=0.15, speed=0.8, budget=40)
+        for _ in range(self.budget):
+            if self.done(arm.scene):
+                break
+            pose = self.pose(arm.scene)
+            arm.turn_to(pose.rotation)
+            yield arm.step_towards(pose.point + self.lead_m * pose.direction + scatter, speed=0.7)
+        yield from arm.move_to(arm.scene.gripper() - 0.06 * pose.direction, within_m=0.03, budget=30)
+        raised = arm.scene.gripper() + 0.15 * up
+        yield from arm.move_to(raised, pointing_down(), within_m=0.04, within_rad=0.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Stay where the arm is.
+
+    Attributes:
+        steps: Control steps to wait.
+    """
+
+    steps: int
+
+    def motion(self, arm: Arm) -> Motion:
+        """Hold the present position."""
+        yield from arm.stay(self.steps)

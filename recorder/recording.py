@@ -1,0 +1,273 @@
+"""Recording inside any evaluation loop.
+
+::
+
+    with Recorder("my_dataset", policy="my-policy") as recorder:
+        env = recorder.wrap(env)
+        ...                         # the loop as it was
+
+The wrapper passes everything through and changes nothing: it reads the state before the first step
+and after every step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from mango_trace.errors import UsageError
+from mango_trace.store import DatasetWriter, Label, Trace, TraceMetadata, TraceRecord
+from mango_trace.store.layout import SUCCESS_UNKNOWN, DatasetInfo
+from mango_trace.store.metadata import Ending, Fidelity
+from recorder.adapters import Adapter, adapter_for
+from recorder.capture import COMPONENTS, StateReader
+
+_ROWS = 256
+
+
+class Recorder:
+    """Writes what wrapped environments do into a dataset.
+
+    Args:
+        root: Directory of the dataset; created when it does not exist.
+        policy: Name of the policy.
+        policy_version: Its version.
+        seed: Seed of the evaluation.
+        fidelity: ``integration`` allows an exact restart from any state; ``physics`` and
+            ``positions`` take less room.
+        info: What a new dataset says of itself.
+
+    Raises:
+        UsageError: Unknown fidelity.
+        DatasetError: ``root`` holds something else.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        policy: str = "unnamed",
+        policy_version: str = "0",
+        seed: int = 0,
+        fidelity: Fidelity = "integration",
+        info: DatasetInfo | None = None,
+    ) -> None:
+        if fidelity not in COMPONENTS:
+            raise UsageError(f"no fidelity {fidelity!r}; there are: {', '.join(COMPONENTS)}")
+        self.policy, self.policy_version, self.seed = policy, policy_version, seed
+        self.fidelity: Fidelity = fidelity
+        self.writer = DatasetWriter(Path(root), info)
+        self.records: list[TraceRecord] = []
+        self.overhead_s = 0.0
+        self._wrapped: list[RecordedEnv] = []
+
+    def wrap(self, env: Any, *, adapter: Adapter | None = None) -> RecordedEnv:
+        """Wrap an environment; use the result in its place.
+
+        Args:
+            env: Environment of a simulator that an adapter knows.
+            adapter: The adapter, if it is known already.
+
+        Raises:
+            UsageError: No adapter knows the environment.
+        """
+        wrapped = RecordedEnv(env, self, adapter or adapter_for(env))
+        self._wrapped.append(wrapped)
+        return wrapped
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Commit the episodes in progress and close the dataset.
+
+        Args:
+            error: What broke the loop. An interrupted episode is given up; one that ended in a
+                fault is stored with the fault, since that is no failure of the policy.
+        """
+        for env in self._wrapped:
+            if isinstance(error, Exception):
+                env.finish_episode(ended="error", error=f"{type(error).__name__}: {error}")
+            elif error is not None:
+                env.discard_episode()
+            else:
+                env.finish_episode()
+        self._wrapped.clear()
+        self.writer.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Close it."""
+        self.close(error)
+
+
+class RecordedEnv:
+    """An environment whose states are written down; everything else passes through."""
+
+    def __init__(self, env: Any, recorder: Recorder, adapter: Adapter) -> None:
+        self._env, self._recorder, self._adapter = env, recorder, adapter
+        self._episodes: dict[str, int] = {}
+        self._notes: dict[str, Any] = {}
+        self._labels: tuple[Label, ...] = ()
+        self._clear()
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything that is not recorded is the environment's own."""
+        return getattr(self._env, name)
+
+    def reset(self, *args: Any, **kwargs: Any) -> Any:
+        """Commit the episode so far and reset."""
+        self.finish_episode()
+        return self._env.reset(*args, **kwargs)
+
+    def set_init_state(self, init_state: Any, *args: Any, **kwargs: Any) -> Any:
+        """Set an initial state; its official number is looked up and stored."""
+        self.finish_episode()
+        result = self._env.set_init_state(init_state, *args, **kwargs)
+        self._init_state_id = self._adapter.init_state_id(self._env, init_state)
+        return result
+
+    def step(self, action: Any) -> Any:
+        """Step and write down the state before the first step and after every step."""
+        started = time.perf_counter()
+        if self._reader is None:
+            self._begin()
+        self._recorder.overhead_s += time.perf_counter() - started
+        try:
+            result = self._env.step(action)
+        except Exception as error:
+            self.finish_episode(ended="error", error=f"{type(error).__name__}: {error}")
+            raise
+        started = time.perf_counter()
+        self._actions.append(np.array(action, dtype=np.float64).ravel())
+        self._rewards.append(float(result[1]))
+        success = self._adapter.live_success(self._env, bool(result[2]))
+        self._success.append(SUCCESS_UNKNOWN if success is None else int(success))
+        self._read()
+        self._recorder.overhead_s += time.perf_counter() - started
+        return result
+
+    def close(self) -> None:
+        """Commit the episode so far and close the environment."""
+        self.finish_episode()
+        self._env.close()
+
+    def describe(self, *, labels: Sequence[Label] = (), **notes: Any) -> None:
+        """Add to what is stored about the episode in progress.
+
+        Args:
+            labels: Ground truth.
+            **notes: Fields of :class:`TraceMetadata` that the loop knows better than the wrapper.
+        """
+        self._notes.update(notes)
+        self._labels = (*self._labels, *labels)
+
+    def discard_episode(self) -> None:
+        """Forget the episode in progress."""
+        self._clear()
+
+    def finish_episode(
+        self, *, ended: Ending | None = None, error: str | None = None
+    ) -> TraceRecord | None:
+        """Commit the episode in progress, if it has a step.
+
+        Args:
+            ended: How it ended; by default terminated if the benchmark saw success, else truncated.
+            error: What went wrong.
+
+        Returns:
+            Its row in the index, or ``None``.
+        """
+        if not self._actions or self._reader is None:
+            self._clear()
+            return None
+        started = time.perf_counter()
+        n_steps = len(self._actions)
+        success = np.array(self._success, dtype=np.uint8)
+        trace = Trace(
+            scene=self._scene,
+            states=self._reader.split(self._rows[: n_steps + 1]),
+            action=np.stack(self._actions),
+            reward=np.array(self._rewards),
+            success=success,
+            metadata=self._metadata(ended or self._ending(success), error),
+        )
+        record = self._recorder.writer.add(trace)
+        self._recorder.records.append(record)
+        self._clear()
+        self._recorder.overhead_s += time.perf_counter() - started
+        return record
+
+    @staticmethod
+    def _ending(success: Any) -> Ending:
+        return "terminated" if (success == 1).any() else "truncated"
+
+    def _metadata(self, ended: Ending, error: str | None) -> TraceMetadata:
+        recorder, identity = self._recorder, self._adapter.identify(self._env)
+        key = f"{identity.suite}/{identity.task}"
+        episode = self._episodes.get(key, 0)
+        self._episodes[key] = episode + 1
+        fields: dict[str, Any] = {
+            "benchmark": self._adapter.benchmark,
+            "suite": identity.suite,
+            "task_index": identity.task_index,
+            "task": identity.task,
+            "instruction": identity.instruction,
+            "policy": recorder.policy,
+            "policy_version": recorder.policy_version,
+            "seed": recorder.seed,
+            "episode": episode,
+            "init_state_id": self._init_state_id,
+            "horizon": len(self._actions),
+            "warmup_steps": self._warmup(),
+            "after_success": self._after_success(),
+            "ended": ended,
+            "error": error,
+            "fidelity": recorder.fidelity,
+            "versions": self._adapter.versions(),
+            "overrides": self._overrides,
+            "labels": self._labels,
+        }
+        return TraceMetadata(**{**fields, **self._notes})
+
+    def _warmup(self) -> int:
+        """Leading steps with the dummy action, by which other loops wait for objects to settle."""
+        dummy = np.array(self._adapter.dummy_action)
+        for step, action in enumerate(self._actions):
+            if action.shape != dummy.shape or not np.array_equal(action, dummy):
+                return step
+        return 0  # nothing but dummy actions: a policy that stands still, not a warm-up
+
+    def _after_success(self) -> int:
+        first = next((step for step, value in enumerate(self._success) if value == 1), None)
+        return 0 if first is None else len(self._success) - 1 - first
+
+    def _begin(self) -> None:
+        package, self._overrides = self._adapter.scene(self._env)
+        self._scene = self._recorder.writer.add_scene(package)
+        model, _ = self._adapter.physics(self._env)
+        self._reader = StateReader(model, self._recorder.fidelity)
+        self._rows = np.empty((_ROWS, self._reader.width))
+        self._read()
+
+    def _read(self) -> None:
+        assert self._reader is not None
+        index = len(self._actions)
+        if index >= len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._reader.read(self._adapter.physics(self._env)[1], self._rows[index])
+
+    def _clear(self) -> None:
+        self._reader: StateReader | None = None
+        self._rows = np.empty((0, 0))
+        self._actions: list[Any] = []
+        self._rewards: list[float] = []
+        self._success: list[int] = []
+        self._overrides: dict[str, dict[str, list[float]]] = {}
+        self._scene = ""
+        self._init_state_id: int | None = None
+        self._notes, self._labels = {}, ()

@@ -1,0 +1,101 @@
+"""One episode: an environment, a policy and a recorder that watches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mango_trace.store import Label, TraceRecord
+from recorder.adapters.libero import DUMMY_ACTION, WARMUP_STEPS, LiberoTask, seeded_reset
+from recorder.policies.base import EpisodeContext, Policy
+from recorder.recording import RecordedEnv
+from recorder.specs import EpisodeSpec
+
+
+def run_episode(
+    env: RecordedEnv, task: LiberoTask, policy: Policy, spec: EpisodeSpec
+) -> TraceRecord | None:
+    """Play and record one episode of a LIBERO task.
+
+    The order of things is that of LIBERO's own evaluation: reset, official initial state, dummy
+    actions until the objects have settled, then the policy. An episode goes on for
+    ``spec.after_success`` steps past the first success, so that what is undone again is seen.
+
+    Args:
+        env: Recorded environment of the task.
+        task: The task.
+        policy: The policy.
+        spec: Which episode.
+
+    Returns:
+        Its row in the index; an episode that broke is stored with its error.
+    """
+    seeded_reset(env, spec.reset_seed)
+    states = task.init_states()
+    observation = env.set_init_state(states[spec.init_state_id % len(states)])
+    env.describe(
+        episode=spec.episode,
+        horizon=spec.horizon,
+        warmup_steps=WARMUP_STEPS,
+        after_success=spec.after_success,
+        fault=spec.fault,
+        suite=spec.suite,
+        task_index=spec.task_index,
+    )
+    for _ in range(WARMUP_STEPS):
+        observation, _, _, _ = env.step(np.array(DUMMY_ACTION))
+    context = EpisodeContext(
+        env=env,
+        suite=spec.suite,
+        task_index=spec.task_index,
+        task=task.name,
+        instruction=task.instruction,
+        episode=spec.episode,
+        seed=spec.policy_seed,
+        action_dim=len(DUMMY_ACTION),
+    )
+    try:
+        _play(env, policy, context, observation, spec)
+    except Exception as error:
+        # Whatever a policy raises ends this episode and no other; it is stored as an error, which
+        # is never a failed policy.
+        env.describe(labels=_labels(policy))
+        return env.finish_episode(ended="error", error=f"{type(error).__name__}: {error}")
+    env.describe(labels=_labels(policy))
+    return env.finish_episode()
+
+
+def _play(
+    env: RecordedEnv,
+    policy: Policy,
+    context: EpisodeContext,
+    observation: Any,
+    spec: EpisodeSpec,
+) -> None:
+    policy.reset(context)
+    remaining: int | None = None
+    for _ in range(spec.horizon):
+        observation, _, success, _ = env.step(policy.act(observation))
+        if success and remaining is None:
+            remaining = spec.after_success
+        if remaining is not None:
+            if remaining == 0:
+                return
+            remaining -= 1
+        elif policy.finished:
+            return
+
+
+def _labels(policy: Policy) -> tuple[Label, ...]:
+    return tuple(
+        Label(
+            who="injected",
+            action_id=label.action_id,
+            parameters=label.parameters,
+            action_index=label.action_index,
+            state=None if label.state is None else WARMUP_STEPS + label.state,
+            note=label.fault,
+        )
+        for label in policy.labels
+    )

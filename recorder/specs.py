@@ -1,0 +1,89 @@
+"""Which episodes a recording consists of; each is a function of its index alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mango_trace.store import TraceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSpec:
+    """One episode to record.
+
+    Attributes:
+        suite: Suite.
+        task_index: Task in the suite's order.
+        policy: Name of the policy.
+        seed: Seed of the whole recording.
+        episode: Index of the episode.
+        init_state_id: Official initial state that it starts from.
+        horizon: Control steps that the policy gets.
+        after_success: Steps recorded past the first success.
+        fault: Fault to inject, as ``kind@action``.
+        source: Trace whose actions are replayed.
+    """
+
+    suite: str
+    task_index: int
+    policy: str
+    seed: int
+    episode: int
+    init_state_id: int
+    horizon: int
+    after_success: int
+    fault: str | None = None
+    source: str | None = None
+
+    @property
+    def reset_seed(self) -> int:
+        """Seed of the reset, which places the fixtures; independent of the policy."""
+        return _mix(self.seed, self.episode, 0)
+
+    @property
+    def policy_seed(self) -> int:
+        """Seed of the policy in this episode."""
+        return _mix(self.seed, self.task_index, self.episode, 1)
+
+    @property
+    def slot(self) -> tuple[object, ...]:
+        """What makes two recordings of an episode the same one."""
+        return (
+            self.suite,
+            self.task_index,
+            self.policy,
+            self.seed,
+            self.episode,
+            self.horizon,
+            self.after_success,
+            self.fault,
+        )
+
+
+def slot_of(record: TraceRecord) -> tuple[object, ...]:
+    """Slot of a recorded trace; compare with :attr:`EpisodeSpec.slot`."""
+    metadata = record.metadata
+    return (
+        metadata.suite,
+        metadata.task_index,
+        metadata.policy,
+        metadata.seed,
+        metadata.episode,
+        metadata.horizon,
+        metadata.after_success,
+        metadata.fault,
+    )
+
+
+def missing(specs: Sequence[EpisodeSpec], records: Iterable[TraceRecord]) -> list[EpisodeSpec]:
+    """Episodes that are not recorded yet; those that ended in an error are tried again."""
+    done = {slot_of(record) for record in records if record.metadata.ended != "error"}
+    return [spec for spec in specs if spec.slot not in done]
+
+
+def _mix(*parts: int) -> int:
+    """A well-mixed seed below 2**31 from several numbers."""
+    return int(np.random.SeedSequence(parts).generate_state(1)[0] >> 1)
