@@ -31,8 +31,13 @@ Examples:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--fault", "faults", multiple=True, help="kind@action, or all; may be repeated.")
 @click.option("--horizon", type=click.IntRange(1), help="Policy steps [default: the suite's].")
-@click.option("--after-success", type=click.IntRange(0), default=20, show_default=True,
-              help="Steps recorded past the first success.")
+@click.option(
+    "--after-success",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Steps recorded past the first success.",
+)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--source", type=click.Path(path_type=Path), help="Dataset that replay plays.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Dataset to add to.")
@@ -113,7 +118,7 @@ def _replays(suite: str, indices: Sequence[int], source: Path | None) -> list[Ep
     return [
         EpisodeSpec(
             suite=suite,
-            task_index=record.metadata.task_index,
+            task_index=record.metadata.task_index or 0,
             policy="replay",
             seed=record.metadata.seed,
             episode=record.metadata.episode,
@@ -123,7 +128,8 @@ def _replays(suite: str, indices: Sequence[int], source: Path | None) -> list[Ep
             source=record.trace_id,
         )
         for record in Dataset(source).records
-        if record.metadata.suite == suite and record.metadata.task_index in indices
+        if record.metadata.suite == suite
+        and record.metadata.task_index in indices
         and record.n_steps > record.metadata.warmup_steps
     ]
 

@@ -20,11 +20,12 @@ from typing import Any, Self
 import numpy as np
 
 from mango_trace.errors import UsageError
+from mango_trace.scene.overrides import Overrides
 from mango_trace.store import DatasetWriter, Label, Trace, TraceMetadata, TraceRecord
 from mango_trace.store.layout import SUCCESS_UNKNOWN, DatasetInfo
 from mango_trace.store.metadata import Ending, Fidelity
 from recorder.adapters import Adapter, adapter_for
-from recorder.capture import COMPONENTS, StateReader
+from recorder.capture import COMPONENTS, Array, StateReader
 
 _ROWS = 256
 
@@ -113,7 +114,14 @@ class RecordedEnv:
         self._episodes: dict[str, int] = {}
         self._notes: dict[str, Any] = {}
         self._labels: tuple[Label, ...] = ()
-        self._clear()
+        self._reader: StateReader | None = None
+        self._rows: Array = np.empty((0, 0))
+        self._actions: list[Array] = []
+        self._rewards: list[float] = []
+        self._success: list[int] = []
+        self._overrides: Overrides = {}
+        self._scene = ""
+        self._init_state_id: int | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Everything that is not recorded is the environment's own."""
@@ -170,9 +178,7 @@ class RecordedEnv:
         """Forget the episode in progress."""
         self._clear()
 
-    def finish_episode(
-        self, *, ended: Ending | None = None, error: str | None = None
-    ) -> TraceRecord | None:
+    def finish_episode(self, *, ended: Ending | None = None, error: str | None = None) -> TraceRecord | None:
         """Commit the episode in progress, if it has a step.
 
         Args:
@@ -262,12 +268,8 @@ class RecordedEnv:
         self._reader.read(self._adapter.physics(self._env)[1], self._rows[index])
 
     def _clear(self) -> None:
-        self._reader: StateReader | None = None
-        self._rows = np.empty((0, 0))
-        self._actions: list[Any] = []
-        self._rewards: list[float] = []
-        self._success: list[int] = []
-        self._overrides: dict[str, dict[str, list[float]]] = {}
-        self._scene = ""
-        self._init_state_id: int | None = None
+        """Forget the episode in progress."""
+        self._reader, self._init_state_id = None, None
+        self._rows, self._actions, self._rewards, self._success = np.empty((0, 0)), [], [], []
+        self._overrides, self._scene = {}, ""
         self._notes, self._labels = {}, ()

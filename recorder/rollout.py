@@ -13,9 +13,7 @@ from recorder.recording import RecordedEnv
 from recorder.specs import EpisodeSpec
 
 
-def run_episode(
-    env: RecordedEnv, task: LiberoTask, policy: Policy, spec: EpisodeSpec
-) -> TraceRecord | None:
+def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: EpisodeSpec) -> TraceRecord | None:
     """Play and record one episode of a LIBERO task.
 
     The order of things is that of LIBERO's own evaluation: reset, official initial state, dummy

@@ -114,9 +114,7 @@ def judge_trace(
         end_state = judge_goal(truths, start=start + 1)
         lag = _lag(all_of(*truths), trace)
     violated, unknown = _premises(Monitors(signals), premises, start)
-    return TraceVerdict(
-        tuple(verdicts), end_state, lag, violated, unknown, monitors.truths
-    )
+    return TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, monitors.truths)
 
 
 def _lag(holds: Truth, trace: Trace) -> int | None:

@@ -194,9 +194,7 @@ def add_end_state_row(
     )
 
 
-def add_interval_rows(
-    rows: Rows, trace_id: str, evaluator: str, truths: dict[str, Truth]
-) -> None:
+def add_interval_rows(rows: Rows, trace_id: str, evaluator: str, truths: dict[str, Truth]) -> None:
     """Run-length truth of every predicate call."""
     for monitor, truth in truths.items():
         if not truth.size:

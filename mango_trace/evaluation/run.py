@@ -97,7 +97,7 @@ def evaluate(
     with VerdictDatabase(database) as verdicts:
         run = verdicts.start_run(EVALUATOR, mujoco.__version__, options.order)
         judged = verdicts.judged(EVALUATOR, options.order)
-        shards = []
+        shards: list[Shard] = []
         for dataset in datasets:
             todo = _todo(dataset, oracles, judged, options, summary)
             shards.extend(_shards(dataset, todo, oracles, options, shard_traces))

@@ -179,9 +179,7 @@ def judge_shard(shard: Shard) -> ShardResult:
             errors.append((record.trace_id, reason))
     for compiled, kind in used.values():
         add_oracle_rows(rows, compiled, kind)
-    return ShardResult(
-        rows.to_arrow(), len(shard.records), tuple(errors), tuple(problems.items())
-    )
+    return ShardResult(rows.to_arrow(), len(shard.records), tuple(errors), tuple(problems.items()))
 
 
 def _fitting(
@@ -246,9 +244,7 @@ def _add_broken_trace(
     for compiled in oracles:
         rows.add(
             "verdicts",
-            error_verdict_row(
-                record.trace_id, compiled, EVALUATOR, shard.options.order, reason
-            ),
+            error_verdict_row(record.trace_id, compiled, EVALUATOR, shard.options.order, reason),
         )
     if goal is not None:
         add_end_state_row(rows, record.trace_id, goal, EVALUATOR, None, reason)

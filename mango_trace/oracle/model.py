@@ -220,7 +220,7 @@ def _raw_faults(document: object) -> list[tuple[Location, str]]:
     return [(("plan", *where), message) for where, message in faults]
 
 
-def _by_value(node: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _by_value(node: Any) -> Any:
     """Write equal numbers equally: 1.0 as 1, -0.0 as 0."""
     if isinstance(node, dict):
         return {name: _by_value(child) for name, child in node.items()}

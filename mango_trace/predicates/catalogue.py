@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from mango_trace.predicates import holding, libero, moving, placing
-from mango_trace.predicates.signature import ArgumentKind, Parameter, Predicate
+from mango_trace.predicates.signature import Parameter, Predicate
+from mango_trace.scene.kinds import ArgumentKind
 
 _OBJECT = (ArgumentKind.OBJECT,)
 _BODY = (ArgumentKind.OBJECT, ArgumentKind.FIXTURE)

@@ -55,9 +55,7 @@ def any_contact(
     return rows.any_per_state(select(rows), signals.n_states)
 
 
-def as_benchmark(
-    values: Mask, slack: npt.NDArray[np.float64], rule: Callable[[int], bool]
-) -> Mask:
+def as_benchmark(values: Mask, slack: npt.NDArray[np.float64], rule: Callable[[int], bool]) -> Mask:
     """Recompute states that lie on a bound with the benchmark's own order of operations.
 
     A vectorised sum may differ from the benchmark's in the last bit; that can change the answer

@@ -148,8 +148,11 @@ def joint_fault(rule: str, scene: Scene, item: str) -> str | None:
     if owner is None or not joints:
         return f"{item!r} has no joint that could be asked"
     if getattr(owner.articulation, rule) is None:
-        rules = [name for name in ("open", "close", "turnon", "turnoff")
-                 if getattr(owner.articulation, name) is not None]
+        rules = [
+            name
+            for name in ("open", "close", "turnon", "turnoff")
+            if getattr(owner.articulation, name) is not None
+        ]
         return f"{owner.name!r} has no rule for {rule!r}; it has: {', '.join(rules) or 'none'}"
     if rule in ("turnon", "turnoff") and scene.kind_of(item) is ArgumentKind.REGION:
         return f"{rule!r} is asked of a fixture, not of its region {item!r}"
@@ -183,6 +186,4 @@ def _region(signals: Signals, name: str) -> Region:
 
 
 def _counted_contact(signals: Signals, item: str, other: str, where: Mask) -> Mask:
-    return any_contact(
-        signals, GeomGroup(item, Part.COUNTED), GeomGroup(other, Part.COUNTED), where
-    )
+    return any_contact(signals, GeomGroup(item, Part.COUNTED), GeomGroup(other, Part.COUNTED), where)

@@ -27,9 +27,7 @@ def moved(signals: Signals, item: str, by_m: float) -> Truth:
     return from_bool(np.linalg.norm(position - start, axis=1) > by_m, known)
 
 
-def at_rest(
-    signals: Signals, item: str, max_speed_m_s: float, max_spin_rad_s: float
-) -> Truth:
+def at_rest(signals: Signals, item: str, max_speed_m_s: float, max_spin_rad_s: float) -> Truth:
     """Linear and angular speed are both below their bounds (open bounds)."""
     speed, spin = signals.velocity(item)
     recorded = np.isfinite(speed) & np.isfinite(spin)

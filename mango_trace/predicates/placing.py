@@ -58,11 +58,11 @@ def resting_on(signals: Signals, item: str, support: str) -> Truth:
     region's rectangle.
     """
     place = signals.scene.item(support)
-    candidates = np.ones(signals.n_states, dtype=np.bool_)
+    candidates: Mask = np.ones(signals.n_states, dtype=np.bool_)
     carrier: str | None = support
     if isinstance(place, Region):
         over = _in_region(signals, item, support)[:, :2] <= 0
-        candidates = over.all(axis=1)
+        candidates = np.asarray(over.all(axis=1))
         carrier = place.parent or place.surface
     if carrier is None:
         carried = np.zeros(signals.n_states, dtype=np.bool_)
@@ -95,9 +95,7 @@ def _in_region(signals: Signals, item: str, region: str) -> Floats:
     return np.asarray(np.abs(local) - np.array(place.half_size), dtype=np.float64)
 
 
-def _contact(
-    signals: Signals, first: str, second: str, select: Callable[[ContactRows], Mask]
-) -> Truth:
+def _contact(signals: Signals, first: str, second: str, select: Callable[[ContactRows], Mask]) -> Truth:
     everywhere = np.ones(signals.n_states, dtype=np.bool_)
     values = any_contact(signals, GeomGroup(first), GeomGroup(second), everywhere, select)
     return decide(signals, values, first, second)

@@ -1,8 +1,8 @@
 """A reader for the part of BDDL that says what a task is about.
 
-Reads instruction, initial premises and goal of a LIBERO problem file, in lower case as the
-benchmark does. The grammar is that of nested lists; errors carry their position, and a file with an unbalanced parenthesis or without a
-goal is refused: an empty conjunction would always hold.
+Reads instruction, initial premises and goal of a LIBERO problem file, in lower case as the benchmark
+does. The grammar is that of nested lists; errors carry their position, and a file with an unbalanced
+parenthesis or without a goal is refused: an empty conjunction would always hold.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mango_trace.errors import BddlError
 
 _TOKEN = re.compile(r"\s+|;[^\n]*|(?P<token>[()]|[^\s();]+)")
 _MAX_DEPTH = 64
+_OPEN, _CLOSE = "()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +106,7 @@ def _goal(node: _Node, source: str) -> tuple[Literal, ...]:
     """Conditions of the goal: one literal, or a conjunction of them."""
     body = node.items[1:]
     if len(body) != 1 or not isinstance(body[0], _Node):
-        raise BddlError(
-            "a goal is one condition or (And ...) of conditions", node.line, node.column, source
-        )
+        raise BddlError("a goal is one condition or (And ...) of conditions", node.line, node.column, source)
     inner = body[0]
     literals = tuple(_literals(inner, source)) if inner.head == "and" else (_literal(inner, source),)
     if not literals:
@@ -169,7 +168,7 @@ def _read(text: str, source: str) -> _Node:
             continue
         if root is not None and not stack:
             raise BddlError(f"unexpected {token!r} after the end", line, column, source)
-        if token == "(":
+        if token == _OPEN:
             node = _Node(line, column)
             if stack:
                 stack[-1].items.append(node)
@@ -178,7 +177,7 @@ def _read(text: str, source: str) -> _Node:
                 raise BddlError(f"nested deeper than {_MAX_DEPTH}", line, column, source)
         elif not stack:
             raise BddlError(f"expected '(', found {token!r}", line, column, source)
-        elif token == ")":
+        elif token == _CLOSE:
             root = stack.pop()
         else:
             stack[-1].items.append(token.lower())  # the benchmark folds the whole file

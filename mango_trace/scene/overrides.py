@@ -21,8 +21,10 @@ Overrides: TypeAlias = dict[str, dict[str, list[float]]]
 
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "body": ("pos", "quat", "mass", "inertia", "ipos", "iquat", "gravcomp"),
-    "geom": ("pos", "quat", "size", "friction", "solref", "solimp", "solmix", "margin", "gap")
-    + ("contype", "conaffinity"),
+    "geom": (
+        *("pos", "quat", "size", "friction", "solref", "solimp", "solmix", "margin", "gap"),
+        *("contype", "conaffinity"),
+    ),
     "site": ("pos", "quat", "size"),
     "jnt": ("pos", "axis", "range", "stiffness", "solref", "solimp", "margin"),
     "actuator": ("gainprm", "biasprm", "ctrlrange", "forcerange", "gear"),
@@ -75,9 +77,7 @@ def find_overrides(live: mujoco.MjModel, compiled: PristineModel) -> Overrides:
     return overrides
 
 
-def restore_fields(
-    model: mujoco.MjModel, compiled: PristineModel, fields: Iterable[str]
-) -> None:
+def restore_fields(model: mujoco.MjModel, compiled: PristineModel, fields: Iterable[str]) -> None:
     """Put fields back to what was compiled.
 
     Args:
@@ -92,9 +92,7 @@ def restore_fields(
             getattr(model, field)[...] = compiled[field]
 
 
-def apply_overrides(
-    model: mujoco.MjModel, overrides: Mapping[str, Mapping[str, list[float]]]
-) -> None:
+def apply_overrides(model: mujoco.MjModel, overrides: Mapping[str, Mapping[str, list[float]]]) -> None:
     """Write overrides into a model.
 
     Elements that the slim model dropped (visual geoms) are passed over.
@@ -132,9 +130,7 @@ def _row_name(model: mujoco.MjModel, field: str, row: int) -> str:
     return mujoco.mj_id2name(model, int(_OBJECTS[kind]), row) or f"#{row}"
 
 
-def _write_row(
-    model: mujoco.MjModel, field: str, name: str, numbers: npt.NDArray[np.float64]
-) -> None:
+def _write_row(model: mujoco.MjModel, field: str, name: str, numbers: npt.NDArray[np.float64]) -> None:
     kind, _, attribute = field.partition("_")
     if not np.isfinite(numbers).all():
         raise SceneError(f"model override {field}[{name}] is not finite")
@@ -152,7 +148,5 @@ def _write_row(
         if row < 0 and kind == "geom":
             return
     if not 0 <= row < len(array) or np.size(array[row]) != numbers.size:
-        raise SceneError(
-            f"model override {field}[{name}] with {numbers.size} numbers does not fit the model"
-        )
+        raise SceneError(f"model override {field}[{name}] with {numbers.size} numbers does not fit the model")
     array[row] = numbers.reshape(np.shape(array[row]))

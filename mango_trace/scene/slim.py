@@ -59,7 +59,7 @@ def slim_model(xml: str, full: mujoco.MjModel, base: Path | None = None) -> Slim
         SceneError: The text and the model do not belong together, or a file is missing (all that
             are missing are listed).
     """
-    root = ET.fromstring(xml)
+    root = ET.fromstring(xml)  # noqa: S314  the simulator's own text
     _drop_visual_geoms(root, full)
     _pin_inertia(root, full)
     for section in list(root):
@@ -96,9 +96,7 @@ def _direct_geoms(body: ET.Element) -> Iterator[tuple[ET.Element, ET.Element]]:
 
 
 def _drop_visual_geoms(root: ET.Element, full: mujoco.MjModel) -> None:
-    in_pairs = {
-        pair.get(side) for pair in root.iter("pair") for side in ("geom1", "geom2")
-    }
+    in_pairs = {pair.get(side) for pair in root.iter("pair") for side in ("geom1", "geom2")}
     geom_id = 0
     for body in bodies_in_order(root):
         for parent, geom in list(_direct_geoms(body)):
@@ -186,8 +184,7 @@ def _check_same(slim: mujoco.MjModel, full: mujoco.MjModel) -> None:
     for size in ("nq", "nv", "nu", "na", "nbody", "njnt", "nsite", "nmocap", "neq"):
         if getattr(slim, size) != getattr(full, size):
             raise SceneError(
-                f"the slim model has {size}={getattr(slim, size)}, the full one "
-                f"{getattr(full, size)}"
+                f"the slim model has {size}={getattr(slim, size)}, the full one {getattr(full, size)}"
             )
     for index in range(full.nbody):
         if slim.body(index).name != full.body(index).name:

@@ -255,13 +255,9 @@ class TraceSignals:
         keep = np.flatnonzero((forward | backward) & where[state])
         keep = keep[np.argsort(state[keep], kind="stable")]
         sign = np.where(backward[keep], -1.0, 1.0)
-        return ContactRows(
-            state[keep], distance[keep], normal[keep] * sign[:, None], exclude[keep] == 0
-        )
+        return ContactRows(state[keep], distance[keep], normal[keep] * sign[:, None], exclude[keep] == 0)
 
-    def _spheres_meet(
-        self, geoms_1: npt.NDArray[np.intp], geoms_2: npt.NDArray[np.intp]
-    ) -> Mask:
+    def _spheres_meet(self, geoms_1: npt.NDArray[np.intp], geoms_2: npt.NDArray[np.intp]) -> Mask:
         """States in which bounding spheres of any two bodies meet: a superset of the contacts."""
         meet = np.zeros(self.n_states, dtype=np.bool_)
         spheres_1, spheres_2 = self._spheres(geoms_1), self._spheres(geoms_2)
@@ -322,6 +318,4 @@ class _RawRows:
         self.exclude = np.concatenate([piece[3] for piece in pieces])
 
 
-_EMPTY = ContactRows(
-    np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, 3)), np.zeros(0, dtype=np.bool_)
-)
+_EMPTY = ContactRows(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, 3)), np.zeros(0, dtype=np.bool_))

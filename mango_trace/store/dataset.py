@@ -35,9 +35,7 @@ class Dataset:
         NewerFormatError: It is of a newer format.
     """
 
-    def __init__(
-        self, root: Path | str, *, without_segments: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, root: Path | str, *, without_segments: frozenset[str] = frozenset()) -> None:
         self.root = Path(root)
         self._without = without_segments
         self.info = read_info(self.root)
@@ -104,9 +102,7 @@ class Dataset:
             self._scenes[digest] = read_package(self.root / SCENES / digest)
         return self._scenes[digest]
 
-    def load(
-        self, record: TraceRecord, paths: Iterable[str] | None = None, *, verify: bool = True
-    ) -> Trace:
+    def load(self, record: TraceRecord, paths: Iterable[str] | None = None, *, verify: bool = True) -> Trace:
         """Read a trace.
 
         Args:
@@ -175,16 +171,16 @@ class Dataset:
 
     def _mismatch(self, record: TraceRecord, name: str, first: int, last: int) -> str:
         folder = self.root / SEGMENTS / record.segment / ARRAYS / record.group / name / "c"
-        missing = [f"c/{chunk}/0" for chunk in range(first, last + 1)
-                   if not (folder / str(chunk) / "0").exists()]
+        missing = [
+            f"c/{chunk}/0" for chunk in range(first, last + 1) if not (folder / str(chunk) / "0").exists()
+        ]
         if missing:
             return f"{name} does not match its checksum: missing {', '.join(missing)}"
         return f"{name} does not match its checksum; chunks {self._names(record, name, first, last)}"
 
     def _names(self, record: TraceRecord, name: str, first: int, last: int) -> str:
         return ", ".join(
-            f"{record.segment}/{ARRAYS}/{record.group}/{name}/c/{chunk}/0"
-            for chunk in range(first, last + 1)
+            f"{record.segment}/{ARRAYS}/{record.group}/{name}/c/{chunk}/0" for chunk in range(first, last + 1)
         )
 
 

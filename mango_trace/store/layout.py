@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from pathlib import Path
 from typing import Final
@@ -105,7 +104,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that readers see the old or the new content, never a part."""
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     part.write_bytes(content)
-    os.replace(part, path)
+    part.replace(path)
 
 
 def state_codecs(level: int) -> dict[str, object]:
@@ -120,7 +119,5 @@ def state_codecs(level: int) -> dict[str, object]:
     return {
         "filters": [TransposeCodec(order=(1, 0))],
         "serializer": BytesCodec(endian="little"),
-        "compressors": [
-            BloscCodec(cname="zstd", clevel=level, shuffle="shuffle", typesize=8, blocksize=0)
-        ],
+        "compressors": [BloscCodec(cname="zstd", clevel=level, shuffle="shuffle", typesize=8, blocksize=0)],
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -106,8 +105,4 @@ def _drop_unused_scenes(root: Path, used: set[str]) -> None:
 
 def size_on_disk(path: Path) -> int:
     """Bytes of all files below ``path``."""
-    return sum(
-        os.path.getsize(Path(folder) / file)
-        for folder, _, files in os.walk(path)
-        for file in files
-    )
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

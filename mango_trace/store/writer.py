@@ -154,9 +154,7 @@ class DatasetWriter:
         self._lock.enter_context(segment_lock(self._segment))
         self._groups, self._records = {}, []
 
-    def _open_group(
-        self, name: str, arrays: dict[str, npt.NDArray[Any]]
-    ) -> _Group:
+    def _open_group(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> _Group:
         assert self._segment is not None
         root = zarr.open_group(str(self._segment / ARRAYS), mode="a", zarr_format=3)
         group = root.require_group(name)

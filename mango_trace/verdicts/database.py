@@ -163,7 +163,9 @@ def open_read_only(path: Path | str) -> duckdb.DuckDBPyConnection:
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     # External access would let a query read and write files; registering Arrow tables needs none.
-    config = {"enable_external_access": "false"} if read_only else {}
+    config: dict[str, str | bool | int | float | list[str]] = {}
+    if read_only:
+        config["enable_external_access"] = "false"
     try:
         return duckdb.connect(str(path), read_only=read_only, config=config)
     except duckdb.IOException as error:

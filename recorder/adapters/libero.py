@@ -40,7 +40,6 @@ from mango_trace.scene.slim import slim_model
 from recorder.adapters.base import TaskIdentity
 
 
-
 @dataclass(frozen=True, slots=True)
 class Suite:
     """What is known of a suite.
@@ -112,8 +111,7 @@ def _benchmark(suite: str) -> Any:
             from libero.libero import benchmark
         except ModuleNotFoundError as error:
             raise UsageError(
-                f"LIBERO is not installed ({error}); install it with "
-                "pip install 'mango-trace[libero]'"
+                f"LIBERO is not installed ({error}); install it with pip install 'mango-trace[libero]'"
             ) from error
         return benchmark.get_benchmark(suite)(task_order_index=0)
 
@@ -133,9 +131,7 @@ def tasks_of(suite: str) -> tuple[LiberoTask, ...]:
         folder = Path(get_libero_path("bddl_files"))
     tasks = [bench.get_task(index) for index in range(bench.n_tasks)]
     return tuple(
-        LiberoTask(
-            suite, index, task.name, task.language, folder / task.problem_folder / task.bddl_file
-        )
+        LiberoTask(suite, index, task.name, task.language, folder / task.problem_folder / task.bddl_file)
         for index, task in enumerate(tasks)
     )
 
@@ -188,7 +184,7 @@ class LiberoAdapter:
     """LIBERO's ``ControlEnv`` and its subclasses."""
 
     benchmark = "libero"
-    dummy_action = DUMMY_ACTION
+    dummy_action: tuple[float, ...] = DUMMY_ACTION
 
     def __init__(self) -> None:
         self._compiled: dict[str, tuple[ScenePackage, PristineModel]] = {}
@@ -214,11 +210,18 @@ class LiberoAdapter:
 
         The package is made from the XML that the environment compiled, once for each text.
         """
+        package, compiled = self._scene_of(env)
+        return package, find_overrides(self.physics(env)[0], compiled)
+
+    def pristine(self, env: Any) -> PristineModel:
+        """Values of the environment's model as it was compiled, before its reset wrote into it."""
+        return self._scene_of(env)[1]
+
+    def _scene_of(self, env: Any) -> tuple[ScenePackage, PristineModel]:
         domain = env.env
         xml = domain.model.get_xml()
         identity = self.identify(env)
         key = hashlib.sha256(f"{identity}\0{xml}".encode()).hexdigest()
-        live, _ = self.physics(env)
         if key not in self._compiled:
             full = mujoco.MjModel.from_xml_string(xml)
             slim = slim_model(xml, full)
@@ -226,8 +229,7 @@ class LiberoAdapter:
             bddl = Path(domain.bddl_file_name).read_text()
             package = ScenePackage(scene, slim.xml, slim.assets, bddl)
             self._compiled[key] = package, pristine(full)
-        package, compiled = self._compiled[key]
-        return package, find_overrides(live, compiled)
+        return self._compiled[key]
 
     def init_state_id(self, env: Any, init_state: Any) -> int | None:
         """See :meth:`Adapter.init_state_id`."""

@@ -67,7 +67,7 @@ def _place_in_basket(body: str, along_y_m: float) -> PlanStep:
     def target(scene: Scene) -> Vector:
         return displaced(scene.site(region), 0.0, along_y_m, 0.075)
 
-    skill = Place(body=body, target=target, beside_m=(0.22, 0.0), drop_m=(-0.17, -0.02), hover_m=0.06)
+    skill = Place(body=body, target=target, beside_m=(0.20, -0.12), drop_m=(-0.17, -0.02), hover_m=0.06)
     return PlanStep("place_in", (body, region), skill)
 
 
@@ -81,7 +81,7 @@ def _place_in_bottom_drawer(body: str) -> PlanStep:
     def target(scene: Scene) -> Vector:
         if scene.joint(_BOTTOM_DRAWER) > -0.07:
             return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
-        return displaced(scene.site(region), 0.045, -0.02, -0.006)
+        return displaced(scene.site(region), 0.032, -0.02, -0.006)
 
     skill = Place(body=body, target=target, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10)
     return PlanStep("place_in", (body, region), skill)

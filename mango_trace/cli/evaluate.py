@@ -1,0 +1,90 @@
+"""``mango-trace evaluate``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+_EPILOG = """\b
+Examples:
+  mango-trace evaluate runs --oracles oracles --db verdicts.duckdb
+  mango-trace evaluate a b --oracles my_oracle.json --db v.duckdb --workers 2 --order strict
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("datasets", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--oracles",
+    "oracles",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Oracle or library file, or a folder of them; may be repeated [default: the reference"
+    " oracles that come with the program].",
+)
+@click.option(
+    "--db", "database", required=True, type=click.Path(path_type=Path), help="DuckDB file for the verdicts."
+)
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--order",
+    type=click.Choice(["report", "strict"]),
+    default="report",
+    show_default=True,
+    help="strict: an effect before its turn is a failure.",
+)
+@click.option(
+    "--hold",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="States that the meaning of success 'held k' asks for.",
+)
+def evaluate(
+    datasets: tuple[Path, ...],
+    oracles: tuple[Path, ...],
+    database: Path,
+    workers: int,
+    order: Literal["report", "strict"],
+    hold: int,
+) -> None:
+    """Judge every trace of DATASETS and store the verdicts.
+
+    The benchmark's own goal is judged in any case. Calling it again changes nothing, and an
+    interrupted call goes on where it stopped.
+    """
+    from tqdm import tqdm
+
+    from mango_trace.evaluation import Options
+    from mango_trace.evaluation import evaluate as run
+    from mango_trace.shipped import shipped
+
+    with tqdm(unit="trace", disable=None) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        try:
+            summary = run(
+                datasets,
+                oracles or (shipped("oracles"),),
+                database,
+                options=Options(order=order, hold=hold),
+                workers=workers,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            click.echo("interrupted; the same command goes on where it stopped", err=True)
+            sys.exit(130)
+    for subject, message in {**summary.problems, **summary.trace_errors}.items():
+        text = message if message.startswith(subject) else f"{subject}: {message}"
+        click.echo(f"error: {text}", err=True)
+    click.echo(
+        f"{database}: {summary.judged} traces judged, {summary.skipped} were judged already, "
+        f"{len(summary.trace_errors)} could not be judged"
+    )
+    sys.exit(summary.exit_code)

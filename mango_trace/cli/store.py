@@ -1,0 +1,133 @@
+"""``mango-trace ls``, ``verify`` and ``compact``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mango_trace.cli.output import format_option, print_rows
+if TYPE_CHECKING:
+    from mango_trace.store import Dataset, TraceRecord
+
+_DATASET = click.Path(path_type=Path)
+
+
+@click.command(epilog="\b\nExample:\n  mango-trace ls runs --task 3 --fault none --format csv")
+@click.argument("dataset", type=_DATASET)
+@click.option("--suite", help="Only this suite.")
+@click.option("--task", help="Only this task: its index, or a part of its name.")
+@click.option("--policy", help="Only this policy.")
+@click.option("--fault", help="Only this fault: kind@action, a part of it, or none.")
+@click.option("--ended", type=click.Choice(["terminated", "truncated", "error"]))
+@click.option("--success/--failure", "success", default=None, help="By the live check.")
+@format_option
+def ls(
+    dataset: Path,
+    suite: str | None,
+    task: str | None,
+    policy: str | None,
+    fault: str | None,
+    ended: str | None,
+    success: bool | None,
+    output_format: str,
+) -> None:
+    """List the traces of DATASET, one row each."""
+    from mango_trace.store import Dataset
+
+    opened = Dataset(dataset)
+    wanted = {"suite": suite, "policy": policy, "ended": ended}
+    rows = [
+        _row(record)
+        for record in opened.records
+        if all(value in (None, getattr(record.metadata, key)) for key, value in wanted.items())
+        and _matches_task(record, task)
+        and _matches_fault(record, fault)
+        and success in (None, record.live_success)
+    ]
+    print_rows(rows, output_format)
+    _report(opened)
+
+
+@click.command(epilog="\b\nExample:\n  mango-trace verify runs")
+@click.argument("dataset", type=_DATASET)
+def verify(dataset: Path) -> None:
+    """Read every trace of DATASET and compare it with its checksums."""
+    from tqdm import tqdm
+
+    from mango_trace.store import Dataset, verify_dataset
+
+    opened = Dataset(dataset)
+    bad = 0
+    with tqdm(total=len(opened.records), unit="trace", disable=None) as bar:
+        for check in verify_dataset(opened):
+            bar.update()
+            if check.problem is not None:
+                bad += 1
+                bar.write(f"error: trace {check.record.trace_id}: {check.problem}", sys.stderr)
+    click.echo(f"{dataset}: {len(opened.records) - bad} of {len(opened.records)} traces are sound")
+    _report(opened, failed=bad > 0)
+
+
+@click.command(epilog="\b\nExample:\n  mango-trace compact runs")
+@click.argument("dataset", type=_DATASET)
+def compact(dataset: Path) -> None:
+    """Merge the segments of DATASET into few, more tightly packed ones."""
+    from mango_trace.store import compact_dataset, size_on_disk
+
+    before = size_on_disk(dataset)
+    traces, segments = compact_dataset(dataset)
+    after = size_on_disk(dataset)
+    click.echo(
+        f"{dataset}: {traces} traces of {segments} segments merged, "
+        f"{before / 1e6:.1f} MB -> {after / 1e6:.1f} MB"
+    )
+
+
+def _row(record: TraceRecord) -> dict[str, Any]:
+    metadata = record.metadata
+    return {
+        "trace_id": record.trace_id,
+        "suite": metadata.suite,
+        "task_index": metadata.task_index,
+        "task": metadata.task,
+        "policy": metadata.policy,
+        "fault": metadata.fault,
+        "seed": metadata.seed,
+        "episode": metadata.episode,
+        "init_state_id": metadata.init_state_id,
+        "states": record.n_states,
+        "ended": metadata.ended,
+        "live_success": record.live_success,
+    }
+
+
+def _matches_task(record: TraceRecord, task: str | None) -> bool:
+    if task is None:
+        return True
+    if task.isdigit():
+        return record.metadata.task_index == int(task)
+    return task in record.metadata.task
+
+
+def _matches_fault(record: TraceRecord, fault: str | None) -> bool:
+    if fault is None:
+        return True
+    if fault == "none":
+        return record.metadata.fault is None
+    return fault in (record.metadata.fault or "")
+
+
+def _report(dataset: Dataset, *, failed: bool = False) -> None:
+    """Name the segments that could not be read; the exit code says so."""
+    for problem in _problems(dataset):
+        click.echo(f"error: {problem}", err=True)
+    if failed or dataset.problems:
+        sys.exit(3)
+
+
+def _problems(dataset: Dataset) -> Iterator[str]:
+    yield from (str(problem) for problem in dataset.problems)

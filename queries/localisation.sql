@@ -1,0 +1,66 @@
+-- How often the first failed action is the one that the label names
+-- answers: Over traces that a person or an injected fault labelled as failing: does the first failed
+--   action (atomic task and arguments) equal the label's exactly? The rate is over labelled traces
+--   that we judged failed; labelled traces that we passed are counted as missed.
+-- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
+-- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
+-- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- parameter who VARCHAR '' -- whose labels count, e.g. injected; '' = the first label of each trace
+-- column suite -- suite of the task; empty in the total
+-- column task -- task, or TOTAL
+-- column oracle -- beginning of the fine-grained oracle's digest
+-- column n_labelled -- traces with a label that names the first failed action
+-- column n_failed -- of those, judged failed: the denominator of the rate
+-- column n_matched -- of the failed, first failed action equals the label
+-- column n_in_failed_set -- of the failed, label is among the actions that were next
+-- column n_missed -- labelled as failing but judged passed
+-- column undetermined -- labelled, verdict undetermined
+-- column errors -- labelled, trace or verdict is an error
+-- column not_evaluated -- labelled, no verdict
+-- column rate -- n_matched / n_failed
+-- column low -- lower bound of the rate's Wilson 95 % interval
+-- column high -- upper bound of the rate's Wilson 95 % interval
+WITH truth AS (  -- one label a trace, so that a trace counts once
+  SELECT * FROM labels
+  WHERE action_id IS NOT NULL AND ($who = '' OR who = $who)
+  QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY position, who) = 1
+), named AS (  -- actions that a verdict calls failed or next
+  SELECT
+    j.trace_id, j.oracle,
+    bool_or(a.action = j.first_failed) AS is_first,
+    true AS is_next
+  FROM judged($evaluator, $order_mode, $oracle) AS j
+  JOIN actions AS a
+    ON a.trace_id = j.trace_id AND a.oracle = j.oracle AND a.evaluator = j.evaluator
+    AND a.order_mode = $order_mode
+    AND (a.action = j.first_failed OR list_contains(j.failed_set, a.action))
+  JOIN truth AS l
+    ON l.trace_id = j.trace_id AND l.action_id = a.action_id
+    AND coalesce(l.parameters, []) = a.parameters
+  GROUP BY j.trace_id, j.oracle
+), counted AS (
+  SELECT
+    j.suite, j.task, j.oracle, grouping(j.task) AS is_total,
+    count(*) AS n_labelled,
+    count(*) FILTER (j.outcome = 'failed') AS n_failed,
+    count(*) FILTER (j.outcome = 'failed' AND n.is_first) AS n_matched,
+    count(*) FILTER (j.outcome = 'failed' AND n.is_next) AS n_in_failed_set,
+    count(*) FILTER (j.outcome = 'passed') AS n_missed,
+    count(*) FILTER (j.outcome = 'undetermined') AS undetermined,
+    count(*) FILTER (j.outcome = 'error') AS errors,
+    count(*) FILTER (j.outcome = 'not_evaluated') AS not_evaluated
+  FROM judged($evaluator, $order_mode, $oracle) AS j
+  JOIN truth AS l ON l.trace_id = j.trace_id
+  LEFT JOIN named AS n ON n.trace_id = j.trace_id AND n.oracle = j.oracle
+  GROUP BY GROUPING SETS ((j.suite, j.task, j.oracle), ())
+)
+SELECT
+  suite,
+  CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
+  short_digest(oracle) AS oracle,
+  n_labelled, n_failed, n_matched, n_in_failed_set, n_missed, undetermined, errors, not_evaluated,
+  ratio(n_matched, n_failed) AS rate,
+  wilson_low(n_matched, n_failed) AS low,
+  wilson_high(n_matched, n_failed) AS high
+FROM counted
+ORDER BY is_total, suite, counted.task, oracle

@@ -1,0 +1,64 @@
+-- Whether the episodes start as they should and run long enough
+-- answers: For every task and policy: how many initial states its episodes really have, how many were
+--   cut off before the longest demonstration's length without success, and where the task's premises
+--   fail once the objects have settled. None of these is a failure of the policy.
+-- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
+-- column suite -- suite of the task
+-- column task -- task
+-- column policy -- policy and its version
+-- column episodes -- recorded episodes that could be read
+-- column distinct_initial_states -- different first states among them
+-- column distinct_init_ids -- different ids of initial states that they claim
+-- column duplicates -- episodes that start as another one did
+-- column truncated -- episodes that were cut off
+-- column truncated_short -- cut off without success, in fewer steps than the longest demonstration
+-- column shortest_cut -- policy steps of the shortest of those
+-- column longest_demonstration -- steps of the task's longest demonstration
+-- column premise_violations -- episodes in which a premise of the task fails once settled
+-- column premises -- the premises that fail
+-- column unreadable -- episodes that could not be read; not among the others
+-- column warnings -- what to know before the rates of this row are used
+WITH episodes AS (
+  SELECT
+    t.*,
+    policy_label(t.policy, t.policy_version) AS policy_label,
+    t.status = 'ok' AS is_readable,
+    t.ended = 'truncated' AND b.success_once <> 'passed'
+      AND t.n_steps - t.warmup_steps < t.longest_demonstration AS is_short
+  FROM traces AS t
+  JOIN benchmark_says($evaluator) AS b ON b.trace_id = t.trace_id
+), counted AS (
+  SELECT
+    suite, task, policy_label AS policy,
+    count(*) FILTER (is_readable) AS episodes,
+    count(DISTINCT initial_state) FILTER (is_readable) AS distinct_initial_states,
+    count(DISTINCT init_state_id) FILTER (is_readable) AS distinct_init_ids,
+    count(*) FILTER (is_readable AND ended = 'truncated') AS truncated,
+    count(*) FILTER (is_readable AND is_short) AS truncated_short,
+    min(n_steps - warmup_steps) FILTER (is_readable AND is_short) AS shortest_cut,
+    max(longest_demonstration) AS longest_demonstration,
+    count(*) FILTER (is_readable AND len(premise_violations) > 0) AS premise_violations,
+    coalesce(list_sort(list_distinct(flatten(list(premise_violations)))), []) AS premises,
+    count(*) FILTER (NOT is_readable) AS unreadable
+  FROM episodes GROUP BY suite, task, policy_label
+)
+SELECT
+  suite, task, policy, episodes, distinct_initial_states, distinct_init_ids,
+  episodes - distinct_initial_states AS duplicates,
+  truncated, truncated_short, shortest_cut, longest_demonstration, premise_violations, premises,
+  unreadable,
+  concat_ws('; ',
+    CASE WHEN episodes > distinct_initial_states THEN format(
+      '{} episodes, {} distinct initial state{}: the effective n is smaller',
+      episodes, distinct_initial_states, CASE WHEN distinct_initial_states = 1 THEN '' ELSE 's' END
+    ) END,
+    CASE WHEN truncated_short > 0 THEN format(
+      '{} truncated after {} steps or more, longest demonstration has {}',
+      truncated_short, shortest_cut, longest_demonstration
+    ) END,
+    CASE WHEN premise_violations > 0 THEN format(
+      'init premise violated in {}', premise_violations
+    ) END
+  ) AS warnings
+FROM counted
+ORDER BY suite, task, policy

@@ -1,0 +1,53 @@
+-- Every trace with its outcomes
+-- answers: One row a trace (and oracle, where several judge it): the fine-grained verdict with the
+--   first failed action, the benchmark's success once and at the end, and what to know about it.
+-- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
+-- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
+-- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- column suite -- suite of the task
+-- column task -- task
+-- column trace_id -- the trace
+-- column policy -- policy and its version
+-- column seed -- seed of the recording
+-- column episode -- index of the episode
+-- column init_state_id -- initial state that it started from
+-- column fault -- injected fault, if any
+-- column oracle -- beginning of the fine-grained oracle's digest
+-- column verdict -- fine-grained outcome: passed, failed, undetermined, error or not_evaluated
+-- column benchmark_success_once -- the benchmark's goal held after some step
+-- column benchmark_success_at_end -- it held at the last state
+-- column live_success -- the benchmark's check while it ran
+-- column first_success -- state in which the goal first held
+-- column completed -- actions that completed
+-- column n_actions -- actions of the oracle
+-- column first_failed_action -- first action in plan order that did not complete
+-- column reason -- why it did not
+-- column stopped_at -- state where progress stopped
+-- column ordering_violations -- actions whose effect came before their predecessor was complete
+-- column n_states -- recorded states
+-- column ended -- terminated, truncated or error
+-- column truncated -- whether it was cut off
+-- column cap -- policy steps after which it was cut off
+-- column longest_demonstration -- steps of the task's longest demonstration
+-- column truncated_short -- cut off without success before the longest demonstration's length
+-- column premise_violations -- premises of the task that fail once settled
+-- column undetermined_states -- states that cannot be judged
+-- column error -- why there is no verdict
+SELECT
+  j.suite, j.task, j.trace_id, j.policy_label AS policy, j.seed, j.episode, j.init_state_id,
+  j.fault, short_digest(j.oracle) AS oracle,
+  j.outcome AS verdict,
+  b.success_once AS benchmark_success_once,
+  b.success_at_end AS benchmark_success_at_end,
+  j.live_success, b.first_success, j.completed, j.n_actions, j.first_failed_action, j.reason,
+  j.stopped_at, j.violations AS ordering_violations, j.n_states, j.ended,
+  j.ended = 'truncated' AS truncated,
+  CASE WHEN j.ended = 'truncated' THEN j.n_steps - j.warmup_steps END AS cap,
+  j.longest_demonstration,
+  j.ended = 'truncated' AND b.success_once <> 'passed'
+    AND j.n_steps - j.warmup_steps < j.longest_demonstration AS truncated_short,
+  j.premise_violations, j.undetermined_states,
+  coalesce(j.status_error, j.ended_error, j.error) AS error
+FROM judged($evaluator, $order_mode, $oracle) AS j
+JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
+ORDER BY j.suite, j.task, j.policy_label, j.seed, j.episode, j.fault NULLS FIRST, j.trace_id, j.oracle

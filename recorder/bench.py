@@ -1,0 +1,226 @@
+"""Speed and size against LIBERO's own replay, on the same real traces in one run.
+
+``python -m recorder.bench`` records a few scripted LIBERO_10 rollouts, then measures. Every row is a
+ratio within this run: machines differ, ratios less so.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mango_trace.evaluation import evaluate
+from mango_trace.shipped import shipped
+from mango_trace.store import Dataset, TraceRecord, compact_dataset, size_on_disk
+from mango_trace.store.layout import SCENES, SEGMENTS
+from recorder.adapters.libero import (
+    DUMMY_ACTION,
+    WARMUP_STEPS,
+    LiberoAdapter,
+    make_env,
+    seeded_reset,
+    tasks_of,
+)
+from recorder.campaign import record_all
+from recorder.policies.registry import fault_names
+from recorder.recording import Recorder
+from recorder.specs import EpisodeSpec, missing
+
+_TASKS = (0, 3)
+_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One row of the report.
+
+    Attributes:
+        what: What was measured.
+        value: The figure.
+        unit: Its unit.
+        compared_with: What the ratio is taken to.
+        ratio: The figure against that, or ``None``.
+    """
+
+    what: str
+    value: float
+    unit: str
+    compared_with: str = ""
+    ratio: float | None = None
+
+
+def run_benchmarks(folder: Path) -> list[Measurement]:
+    """Record, measure and return one row a figure.
+
+    Args:
+        folder: Where the traces are kept; those that are there are not recorded again.
+    """
+    root = folder / "traces"
+    _record(root)
+    return [*_evaluation(root), *_recording(folder), *_storage(root)]
+
+
+def _record(root: Path) -> None:
+    specs = [
+        EpisodeSpec("libero_10", task, "scripted", 0, 0, 0, 520, 20, fault)
+        for task in _TASKS
+        for fault in fault_names("libero_10", task, ("none", "all"))
+    ]
+    todo = missing(specs, Dataset(root).records) if (root / "dataset.json").exists() else specs
+    for outcome in record_all(root, todo, workers=1):
+        if outcome.error is not None:
+            raise RuntimeError(outcome.error)
+
+
+def _evaluation(root: Path) -> list[Measurement]:
+    """LIBERO's own replay and ``evaluate`` on the same states, both in this process."""
+    records = Dataset(root).records
+    states = sum(record.n_states for record in records)
+    replay = _libero_replay(root, records) / states * 1e6
+    with tempfile.TemporaryDirectory() as temporary:
+        started = time.perf_counter()
+        evaluate([root], [shipped("oracles")], Path(temporary) / "v.duckdb")
+        judged = (time.perf_counter() - started) / states * 1e6
+    return [
+        Measurement("LIBERO replay: set state, forward, check_success", replay, "us/state"),
+        Measurement(
+            f"evaluate, all oracles, {states} states",
+            judged,
+            "us/state",
+            "times faster than LIBERO replay",
+            replay / judged,
+        ),
+    ]
+
+
+def _libero_replay(root: Path, records: Sequence[TraceRecord]) -> float:
+    """Seconds for LIBERO to judge every state by its goal, environments made beforehand."""
+    dataset, total = Dataset(root), 0.0
+    for task_index in _TASKS:
+        env = make_env(tasks_of("libero_10")[task_index], 1)
+        try:
+            seeded_reset(env, 0)
+            for record in records:
+                if record.metadata.task_index != task_index:
+                    continue
+                trace = dataset.load(record)
+                flat = np.concatenate(
+                    [trace.states["time"], trace.states["qpos"], trace.states["qvel"]], axis=1
+                )
+                started = time.perf_counter()
+                for state in flat:
+                    env.set_state(state)
+                    env.sim.forward()
+                    env.check_success()
+                total += time.perf_counter() - started
+        finally:
+            env.close()
+    return total
+
+
+def _recording(folder: Path) -> list[Measurement]:
+    """What recording adds to ``env.step``, commit included, the scene's own once-only cost not."""
+    task = tasks_of("libero_10")[0]
+    root = folder / "overhead"
+    shutil.rmtree(root, ignore_errors=True)
+    adapter = LiberoAdapter()
+    with Recorder(root, policy="bench") as recorder:
+        env = recorder.wrap(make_env(task, 10_000), adapter=adapter)
+        stepping = added = 0.0
+        rng = np.random.default_rng(0)
+        for episode in range(3):
+            seeded_reset(env, 0)
+            env.set_init_state(task.init_states()[episode])
+            for _ in range(WARMUP_STEPS):  # the first step of an episode prepares the scene
+                env.step(np.array(DUMMY_ACTION))
+            before, started = recorder.overhead_s, time.perf_counter()
+            for _ in range(_STEPS):
+                env.step(rng.uniform(-1, 1, len(DUMMY_ACTION)))
+            env.finish_episode()
+            if episode:  # the first one also opens the dataset
+                overhead = recorder.overhead_s - before
+                stepping += time.perf_counter() - started - overhead
+                added += overhead
+        env.close()
+    steps = 2 * _STEPS
+    return [
+        Measurement("env.step without rendering", stepping / steps * 1e3, "ms/step"),
+        Measurement(
+            "recording, commit included", added / steps * 1e3, "ms/step", "of env.step",
+            added / stepping,
+        ),
+    ]
+
+
+def _storage(root: Path) -> list[Measurement]:
+    """Bytes on disk against the float64 size of positions and velocities."""
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in ("recorded", "compacted"):
+            copy = Path(temporary) / "copy"
+            if name == "recorded":
+                shutil.copytree(root, copy)
+            else:
+                compact_dataset(copy)
+            raw = _raw_bytes(copy)
+            whole = size_on_disk(copy / SEGMENTS)
+            physics = sum(_array_bytes(copy, path) for path in ("state/time", "state/qpos", "state/qvel"))
+            against = "of float64 qpos and qvel"
+            rows.append(Measurement(f"disk, all components, {name}", whole / 1e6, "MB", against, whole / raw))
+            rows.append(
+                Measurement(f"disk, time, qpos and qvel, {name}", physics / 1e6, "MB", against, physics / raw)
+            )
+        scenes = [size_on_disk(path) for path in (root / SCENES).iterdir()]
+    rows.append(Measurement("largest scene package", max(scenes) / 1e6, "MB"))
+    return rows
+
+
+def _raw_bytes(root: Path) -> int:
+    dataset = Dataset(root)
+    return sum(
+        dataset.load(record, ("qpos", "qvel")).states[name].nbytes
+        for record in dataset.records
+        for name in ("qpos", "qvel")
+    )
+
+
+def _array_bytes(root: Path, path: str) -> int:
+    return sum(
+        size_on_disk(folder) for folder in (root / SEGMENTS).glob(f"*/states.zarr/*/{path}/c")
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmarks and print them.
+
+    Args:
+        arguments: Folder for the traces, and optionally an output format.
+    """
+    from mango_trace.cli.output import print_rows
+
+    os.environ.setdefault("MUJOCO_GL", "disable")
+    folder = Path(arguments[0]) if arguments else Path("runs/bench")
+    rows: list[dict[str, Any]] = [
+        {
+            "what": row.what,
+            "value": row.value,
+            "unit": row.unit,
+            "ratio": row.ratio,
+            "compared_with": row.compared_with,
+        }
+        for row in run_benchmarks(folder)
+    ]
+    print_rows(rows, arguments[1] if len(arguments) > 1 else "table")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
