@@ -86,7 +86,7 @@ def _counts(
         yield from (_check(suite, index, settings) for suite, index in jobs)
         return
     with ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=20
+        workers, mp_context=multiprocessing.get_context("spawn")
     ) as pool:
         futures = [pool.submit(_check, suite, index, settings) for suite, index in jobs]
         for future in as_completed(futures):

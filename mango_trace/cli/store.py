@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mango_trace.cli.output import format_option, print_rows
+
 if TYPE_CHECKING:
     from mango_trace.store import Dataset, TraceRecord
 

@@ -11,7 +11,7 @@ import pytest
 from mango_trace.evaluation import evaluate
 from mango_trace.shipped import shipped
 from mango_trace.store import Dataset, verify_dataset
-from tests.recorder.conftest import SUITE, TASK
+from tests.conftest import SUITE, TASK
 
 pytestmark = pytest.mark.libero
 

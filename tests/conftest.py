@@ -1,10 +1,13 @@
-"""Real LIBERO rollouts, recorded once for all tests of the recorder."""
+"""Real LIBERO rollouts, recorded once for all tests."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("MUJOCO_GL", "disable")  # nothing is rendered
 
 SUITE, TASK = "libero_10", 3
 
