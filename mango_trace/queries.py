@@ -15,6 +15,7 @@ nothing else has to be changed.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -128,7 +129,7 @@ class Query:
         known = [parameter.name for parameter in self.parameters]
         for name in given:
             if name not in known:
-                raise UnknownNameError(f"parameter of the query {self.name!r}", name, known)
+                raise UnknownNameError("query parameter", name, known)
         return {
             parameter.name: _value(parameter, given[parameter.name])
             if parameter.name in given
@@ -180,7 +181,7 @@ def find_query(name: str) -> Query:
 
 
 def parse_query(name: str, text: str) -> Query:
-    """Read the header of a query.
+    r"""Read the header of a query.
 
     Args:
         name: Name of the query.
@@ -192,7 +193,7 @@ def parse_query(name: str, text: str) -> Query:
     Raises:
         BadInputError: The header has not the form that the module describes.
 
-    >>> query = parse_query("n", "-- Title\\n-- answers: How many\\n-- column n -- number\\nSELECT 1 n")
+    >>> query = parse_query("n", "-- Title\n-- answers: How many\n-- column n -- number\nSELECT 1 n")
     >>> query.title, query.answers, query.columns
     ('Title', 'How many', (Column(name='n', doc='number'),))
     """
@@ -215,9 +216,7 @@ def parse_query(name: str, text: str) -> Query:
     return Query(name, title, answers, tuple(parameters), tuple(columns), text)
 
 
-def run_query(
-    database: Path | str, name: str, parameters: Mapping[str, Value] | None = None
-) -> Result:
+def run_query(database: Path | str, name: str, parameters: Mapping[str, Value] | None = None) -> Result:
     """Ask a verdict database one of the shipped questions.
 
     Args:
@@ -295,23 +294,29 @@ def _shared() -> str:
     return (shipped("queries") / _SHARED).read_text(encoding="utf-8")
 
 
-def _fetch(
-    connection: duckdb.DuckDBPyConnection, text: str, values: Mapping[str, Value]
-) -> Result:
+def _fetch(connection: duckdb.DuckDBPyConnection, text: str, values: Mapping[str, Value]) -> Result:
     relation = connection.sql(text, params=dict(values) or None)
     if relation is None:
         raise UsageError("sql: the statement gives no rows")
     table = relation.to_arrow_table()
+    names = _unique(table.column_names)
     columns = [_without_nan(column) for column in table.columns]
-    rows = zip(*columns, strict=True)
-    arrow = pa.Table.from_arrays(
-        [
-            pa.chunked_array([pa.array(values_of, type=column.type)])
-            for values_of, column in zip(columns, table.columns, strict=True)
-        ],
-        names=table.column_names,
-    )
-    return Result(tuple(table.column_names), tuple(rows), arrow)
+    arrays = [pa.array(column, type=given.type) for column, given in zip(columns, table.columns, strict=True)]
+    rows = tuple(zip(*columns, strict=True))
+    return Result(names, rows, pa.Table.from_arrays(arrays, names=list(names)))
+
+
+def _unique(names: list[str]) -> tuple[str, ...]:
+    """Number columns of the same name, so that a row can be a dictionary: a, a_1.
+
+    >>> _unique(["a", "b", "a"])
+    ('a', 'b', 'a_1')
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        candidates = (name if k == 0 else f"{name}_{k}" for k in itertools.count())
+        found[next(each for each in candidates if each not in found)] = None
+    return tuple(found)
 
 
 def _without_nan(column: pa.ChunkedArray) -> list[Any]:
@@ -324,7 +329,7 @@ def _without_nan(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _may_hold_nan(kind: pa.DataType) -> bool:
-    return pa.types.is_floating(kind) or pa.types.is_nested(kind)
+    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
 
 
 def _clean(value: Any) -> Any:
@@ -392,9 +397,7 @@ def _read(text: str, kind: str) -> Value:
     return text
 
 
-def _check_names(
-    connection: duckdb.DuckDBPyConnection, query: Query, values: Mapping[str, Value]
-) -> None:
+def _check_names(connection: duckdb.DuckDBPyConnection, query: Query, values: Mapping[str, Value]) -> None:
     """Refuse values that name what the database does not have."""
     for name, value in values.items():
         if value == "":
@@ -407,7 +410,7 @@ def _check_names(
             kind = _KNOWN_BY_PARAMETER[name]
             known = [str(row[0]) for row in connection.sql(_KNOWN[kind]).fetchall()]
             if value not in known:
-                raise UnknownNameError(f"{kind} in this database", str(value), known)
+                raise UnknownNameError(kind, str(value), known)
 
 
 def _check_oracles(connection: duckdb.DuckDBPyConnection, wanted: str) -> None:
@@ -415,6 +418,6 @@ def _check_oracles(connection: duckdb.DuckDBPyConnection, wanted: str) -> None:
         "SELECT oracle, name FROM oracles WHERE kind = 'fine_grained' ORDER BY name, oracle"
     ).fetchall()
     for text in (part.strip() for part in wanted.split(",")):
-        if not any(text == name or str(digest).startswith(text) for digest, name in rows):
+        if not text or not any(text in (name, str(digest)[: len(text)]) for digest, name in rows):
             known = [f"{str(digest)[:12]} ({name})" for digest, name in rows]
-            raise UnknownNameError("fine-grained oracle in this database", text, known)
+            raise UnknownNameError("fine-grained oracle", text, known)

@@ -67,7 +67,7 @@ CREATE TEMP MACRO chosen_oracles(wanted) AS TABLE
   SELECT DISTINCT o.oracle, o.name AS oracle_name, o.n_actions AS oracle_actions
   FROM oracles AS o, unnest(string_split(wanted, ',')) AS given(text)
   WHERE o.kind = 'fine_grained'
-    AND (trim(given.text) IN ('', o.name) OR starts_with(o.oracle, trim(given.text)));
+    AND (wanted = '' OR trim(given.text) = o.name OR starts_with(o.oracle, trim(given.text)));
 
 -- Outcomes -----------------------------------------------------------------------------------
 

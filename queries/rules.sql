@@ -28,7 +28,7 @@ WITH rules AS (
   FROM intervals AS i
   JOIN traces AS t ON t.trace_id = i.trace_id
   WHERE i.evaluator = chosen_evaluator($evaluator) AND i.last_state >= t.warmup_steps
-), overlaps AS (  -- runs of states in which neither changes
+), stretches AS (  -- runs of states in which neither changes
   SELECT
     x.suite, x.task, x.trace_id, r.benchmark_rule, r.geometric_rule, x.arguments, x.n_states,
     greatest(x.first_state, y.first_state) AS first_state,
@@ -58,7 +58,7 @@ WITH rules AS (
     bool_or(benchmark_truth <> geometric_truth) FILTER (
       last_state = n_states - 1 AND 'undetermined' NOT IN (benchmark_truth, geometric_truth)
     ) AS differ_at_end
-  FROM overlaps
+  FROM stretches
   GROUP BY suite, task, trace_id, benchmark_rule, geometric_rule, arguments
 )
 SELECT *

@@ -11,8 +11,8 @@
 -- column distinct_init_ids -- different ids of initial states that they claim
 -- column duplicates -- episodes that start as another one did
 -- column truncated -- episodes that were cut off
--- column truncated_short -- cut off without success, in fewer steps than the longest demonstration
--- column shortest_cut -- policy steps of the shortest of those
+-- column truncated_short -- cut off without success, with a step limit below the longest demonstration
+-- column shortest_cut -- step limit of the shortest of those
 -- column longest_demonstration -- steps of the task's longest demonstration
 -- column premise_violations -- episodes in which a premise of the task fails once settled
 -- column premises -- the premises that fail
@@ -24,7 +24,7 @@ WITH episodes AS (
     policy_label(t.policy, t.policy_version) AS policy_label,
     t.status = 'ok' AS is_readable,
     t.ended = 'truncated' AND b.success_once <> 'passed'
-      AND t.n_steps - t.warmup_steps < t.longest_demonstration AS is_short
+      AND t.horizon < t.longest_demonstration AS is_short
   FROM traces AS t
   JOIN benchmark_says($evaluator) AS b ON b.trace_id = t.trace_id
 ), counted AS (
@@ -35,7 +35,7 @@ WITH episodes AS (
     count(DISTINCT init_state_id) FILTER (is_readable) AS distinct_init_ids,
     count(*) FILTER (is_readable AND ended = 'truncated') AS truncated,
     count(*) FILTER (is_readable AND is_short) AS truncated_short,
-    min(n_steps - warmup_steps) FILTER (is_readable AND is_short) AS shortest_cut,
+    min(horizon) FILTER (is_readable AND is_short) AS shortest_cut,
     max(longest_demonstration) AS longest_demonstration,
     count(*) FILTER (is_readable AND len(premise_violations) > 0) AS premise_violations,
     coalesce(list_sort(list_distinct(flatten(list(premise_violations)))), []) AS premises,

@@ -29,7 +29,7 @@
 -- column truncated -- whether it was cut off
 -- column cap -- policy steps after which it was cut off
 -- column longest_demonstration -- steps of the task's longest demonstration
--- column truncated_short -- cut off without success before the longest demonstration's length
+-- column truncated_short -- cut off without success by a step limit below the longest demonstration
 -- column premise_violations -- premises of the task that fail once settled
 -- column undetermined_states -- states that cannot be judged
 -- column error -- why there is no verdict
@@ -42,10 +42,10 @@ SELECT
   j.live_success, b.first_success, j.completed, j.n_actions, j.first_failed_action, j.reason,
   j.stopped_at, j.violations AS ordering_violations, j.n_states, j.ended,
   j.ended = 'truncated' AS truncated,
-  CASE WHEN j.ended = 'truncated' THEN j.n_steps - j.warmup_steps END AS cap,
+  CASE WHEN j.ended = 'truncated' THEN j.horizon END AS cap,
   j.longest_demonstration,
   j.ended = 'truncated' AND b.success_once <> 'passed'
-    AND j.n_steps - j.warmup_steps < j.longest_demonstration AS truncated_short,
+    AND j.horizon < j.longest_demonstration AS truncated_short,
   j.premise_violations, j.undetermined_states,
   coalesce(j.status_error, j.ended_error, j.error) AS error
 FROM judged($evaluator, $order_mode, $oracle) AS j

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.bddl import Literal
-from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.scene.model import Scene
 from mango_trace.signals import SceneKinematics, Signals
 from mango_trace.truth import FALSE, TRUE
@@ -32,7 +31,7 @@ from recorder.policies.scripted import ScriptedPlanMissingError, ScriptedPolicy
 from recorder.policies.scripted.plans import plan_for
 from recorder.policies.simple import RandomPolicy
 
-_NEAR_M = 0.05
+_NEAR_M = 0.12
 _KEPT_SHARE = 0.1
 _ARTICULATION = ("open", "close", "turnon", "turnoff")
 
@@ -124,14 +123,13 @@ def calls_of(scene: Scene) -> tuple[Literal, ...]:
 def _worth_asking(
     calls: Sequence[Literal], signals: Signals, rng: np.random.Generator
 ) -> list[Literal]:
-    """All calls but those of objects that are never near each other, of which a few are kept.
+    """All calls but those of things that are never near each other, of which a few are kept.
 
-    LIBERO answers a call in up to a millisecond, and most pairs of objects never meet.
+    LIBERO answers a call in up to a millisecond, and most pairs of things never meet.
     """
     kept = []
     for call in calls:
-        scene = signals.scene
-        if call.predicate == "on" and scene.kind_of(call.arguments[1]) is not ArgumentKind.REGION:
+        if len(call.arguments) == 2:
             first, second = (signals.position(name)[:, :2] for name in call.arguments)
             if np.linalg.norm(first - second, axis=1).min() > _NEAR_M and rng.random() > _KEPT_SHARE:
                 continue

@@ -228,7 +228,7 @@ class RecordedEnv:
             "seed": recorder.seed,
             "episode": episode,
             "init_state_id": self._init_state_id,
-            "horizon": len(self._actions),
+            "horizon": len(self._actions) - self._warmup(),
             "warmup_steps": self._warmup(),
             "after_success": self._after_success(),
             "ended": ended,

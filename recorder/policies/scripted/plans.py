@@ -81,7 +81,10 @@ def _place_in_bottom_drawer(body: str) -> PlanStep:
     def target(scene: Scene) -> Vector:
         if scene.joint(_BOTTOM_DRAWER) > -0.07:
             return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
-        return displaced(scene.site(region), 0.032, -0.02, -0.006)
+        goal = displaced(scene.site(region), 0.032, -0.013, -0.006)
+        # The hand comes down just before the handle of the middle drawer.
+        goal[1] = min(goal[1], scene.body("white_cabinet_1")[1] - 0.146)
+        return goal
 
     skill = Place(body=body, target=target, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10)
     return PlanStep("place_in", (body, region), skill)
