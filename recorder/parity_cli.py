@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING
 
 import click
+
 from mango_trace.cli.output import format_option, print_rows
 
 if TYPE_CHECKING:

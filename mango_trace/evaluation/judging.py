@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mango_trace.oracle import CompiledMonitor, CompiledOracle, judge, termination
+from mango_trace.oracle.decide import Order
 from mango_trace.oracle.goal import EndState, judge_goal
 from mango_trace.oracle.semantics import Judgement, Termination
+from mango_trace.predicates.catalogue import CATALOGUE
+from mango_trace.scene.model import Scene
 from mango_trace.signals import Signals
 from mango_trace.store import Trace
 from mango_trace.truth import UNDETERMINED, Truth, all_of, surely
@@ -78,8 +81,9 @@ def judge_trace(
     goal: CompiledOracle | None,
     premises: dict[str, tuple[CompiledMonitor, ...]],
     *,
-    order: str,
+    order: Order,
     hold: int,
+    rules: bool = False,
 ) -> TraceVerdict:
     """Judge a trace.
 
@@ -91,6 +95,7 @@ def judge_trace(
         premises: What should hold once settled.
         order: ``report`` or ``strict``.
         hold: States that the held-k meaning of success asks for.
+        rules: Also compute the geometric counterpart of every benchmark rule that is asked.
 
     Returns:
         The verdicts with their evidence.
@@ -103,7 +108,7 @@ def judge_trace(
         verdicts.append(
             OracleVerdict(
                 compiled,
-                judge(compiled, truths, start=start, order="strict" if order == "strict" else "report"),
+                judge(compiled, truths, start=start, order=order),
                 termination(compiled, truths, start, hold),
             )
         )
@@ -113,8 +118,27 @@ def judge_trace(
         # The benchmark looks after a step; the state before the policy's first one is not asked.
         end_state = judge_goal(truths, start=start + 1)
         lag = _lag(all_of(*truths), trace)
+    if rules:
+        _ask_counterparts(monitors, signals.scene, oracles, goal)
     violated, unknown = _premises(Monitors(signals), premises, start)
     return TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, monitors.truths)
+
+
+def _ask_counterparts(
+    monitors: Monitors,
+    scene: Scene,
+    oracles: Sequence[CompiledOracle],
+    goal: CompiledOracle | None,
+) -> None:
+    """Compute what the geometric rules say where benchmark rules were asked."""
+    for compiled in (*oracles, *([goal] if goal else [])):
+        for monitor in compiled.monitors:
+            if monitor.predicate.geometric is None:
+                continue
+            other = CATALOGUE[monitor.predicate.geometric]
+            names = zip(monitor.arguments, other.parameters, strict=True)
+            if all(scene.kind_of(str(name)) in parameter.kinds for name, parameter in names):
+                monitors.truth(CompiledMonitor(other, monitor.arguments))
 
 
 def _lag(holds: Truth, trace: Trace) -> int | None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from mango_trace.errors import MangoTraceError
 from mango_trace.evaluation.judging import judge_trace
+from mango_trace.evaluation.notes import instance_notes, version_notes
 from mango_trace.evaluation.oracle_files import NamedOracle, OracleSet
 from mango_trace.evaluation.rows import (
     add_end_state_row,
@@ -50,10 +51,13 @@ class Options:
     Attributes:
         order: ``strict`` makes an ordering violation a failure, ``report`` only notes it.
         hold: States that the held-k meaning of success asks for.
+        rules: Also compute the geometric counterpart of every benchmark rule that an oracle asks,
+            so that their disagreements can be queried. Traces are judged again for it.
     """
 
     order: Literal["report", "strict"] = "report"
     hold: int = 10
+    rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +219,13 @@ def _add_judged_trace(
         workplace.premises,
         order=shard.options.order,
         hold=shard.options.hold,
+        rules=shard.options.rules,
     )
     row = trace_row(record, str(shard.root))
     describe_states(row, trace, workplace.package.scene, signals.validity, verdict)
+    row["problems"] += version_notes(metadata, workplace.kinematics.model)
+    if workplace.goal is not None:
+        row["problems"] += instance_notes(trace, workplace.kinematics, workplace.goal, verdict.end_state)
     rows.add("traces", row)
     add_label_rows(rows, trace_id, metadata.labels)
     # An episode that broke while it ran says nothing about the policy.

@@ -41,6 +41,7 @@ _LIBERO: Final = (
         "Origin in the box that LIBERO puts around the region (wrong when the region is turned).",
         "LIBERO",
         libero.inside_region,
+        geometric="inside",
     ),
     Predicate(
         "on",
@@ -51,6 +52,7 @@ _LIBERO: Final = (
         "LIBERO's on: contact and origins within 0.03 m, or over a region of up to 0.10 m height.",
         "LIBERO",
         libero.on,
+        geometric="resting_on",
     ),
     Predicate(
         "open",
@@ -100,6 +102,7 @@ _HOLDING: Final = (
         "Both finger pads of a hand are in contact with it.",
         "robosuite",
         holding.grasped,
+        geometric="firmly_grasped",
     ),
     Predicate(
         "firmly_grasped",

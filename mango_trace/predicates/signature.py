@@ -107,6 +107,8 @@ class Predicate:
         evaluate: The pure function over arrays; gives truth of shape ``(..., T)``.
         check: Says why a call with names that are all of the right kind still means nothing in a
             scene (a region that moves with no joint), or ``None``; called with scene and arguments.
+        geometric: Name of the entry that asks the same with the geometry done right, if this is a
+            benchmark's rule that gets it wrong; it takes the same arguments.
         result: ``truth``, or ``number`` for a measurement, which no oracle may use as a monitor.
 
     Raises:
@@ -119,6 +121,7 @@ class Predicate:
     source: str
     evaluate: Callable[..., Any]
     check: Callable[..., str | None] | None = None
+    geometric: str | None = None
     result: Literal["truth", "number"] = "truth"
 
     def __post_init__(self) -> None:

@@ -97,13 +97,17 @@ CREATE TABLE IF NOT EXISTS verdicts (
   first_failed_action VARCHAR,           -- its atomic task and arguments
   failed_set INTEGER[],                  -- all that were next when progress stopped
   stopped_at INTEGER,                    -- state where progress stopped
-  reason VARCHAR,                        -- never_true, too_early, undone, wrong_order, invariant
+  reason VARCHAR,                        -- never_true, too_early, undone, wrong_order, invariant;
+                                         -- NULL if it fails for sure but no one action is to blame
+  invariant_at INTEGER,                  -- first state that breaks an invariant
+  first_undetermined INTEGER,            -- first action whose outcome is unknown
   violations INTEGER NOT NULL,           -- actions whose effect came before their predecessor
   once VARCHAR NOT NULL,                 -- outcome under other meanings of success
   at_end VARCHAR NOT NULL,
   held_k VARCHAR NOT NULL,
   sequential VARCHAR NOT NULL,
   any_order VARCHAR NOT NULL,
+  once_at INTEGER,                       -- first state at which all actions hold together
   hold INTEGER NOT NULL,                 -- states that held_k asks for
   PRIMARY KEY (trace_id, oracle, evaluator, order_mode)
 );

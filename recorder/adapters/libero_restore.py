@@ -26,6 +26,7 @@ def restore_state(env: Any, trace: Trace, index: int, adapter: LiberoAdapter) ->
         env: LIBERO environment of the trace's task; it is reset.
         trace: The trace, with every component of its states.
         index: State to restore.
+        adapter: Adapter of the environment.
 
     Raises:
         UsageError: The trace was not recorded with the fidelity that an exact restart needs, or it has

@@ -114,7 +114,7 @@ class Automaton:
             self.done[node] = self.time
             return True
         if node.mode == "any_order":
-            return all([self.tick(child) for child in node.children])
+            return all([self.tick(child) for child in node.children])  # noqa: C419  every child ticks
         at = self.pointer.get(id(node), 0)
         if at < len(node.children) and self.tick(node.children[at]):
             at += 1

@@ -83,8 +83,10 @@ def test_replaying_the_actions_gives_the_states_again(drawer_runs, tmp_path):
 
     result = CliRunner().invoke(
         record,
-        [SUITE, "--task", str(TASK), "--policy", "replay", "--source", str(drawer_runs)]
-        + ["--out", str(tmp_path / "replayed")],
+        [
+            *(SUITE, "--task", str(TASK), "--policy", "replay"),
+            *("--source", str(drawer_runs), "--out", str(tmp_path / "replayed")),
+        ],
     )
     assert result.exit_code == 0, result.output
     for fault in (None, "closes_before_placing@1"):
@@ -149,11 +151,17 @@ def test_a_policy_that_breaks_is_an_error_and_no_failure(tmp_path):
     from recorder import Recorder
     from recorder.adapters.libero import make_env, tasks_of
 
-    with pytest.raises(RuntimeError, match="lost the server"), Recorder(tmp_path / "r") as recorder:
-        env = recorder.wrap(make_env(tasks_of(SUITE)[TASK], 1000))
-        env.reset()
-        env.step(np.zeros(7))
-        raise RuntimeError("lost the server")
+    env = make_env(tasks_of(SUITE)[TASK], 1000)
+
+    def loop():
+        with Recorder(tmp_path / "r") as recorder:
+            recorded = recorder.wrap(env)
+            recorded.reset()
+            recorded.step(np.zeros(7))
+            raise RuntimeError("lost the server")
+
+    with pytest.raises(RuntimeError, match="lost the server"):
+        loop()
     env.close()
     (record,) = Dataset(tmp_path / "r").records
     assert (record.metadata.ended, record.metadata.error) == ("error", "RuntimeError: lost the server")

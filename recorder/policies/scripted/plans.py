@@ -74,19 +74,28 @@ def _place_in_basket(body: str, along_y_m: float) -> PlanStep:
 def _place_in_bottom_drawer(body: str) -> PlanStep:
     """Set down in the part of the open drawer that the cabinet does not cover, held at the near rim.
 
+    A bowl is wider than the gap between the front of the drawer and the handles above it. It comes down
+    close to the handles until its narrow lower part is in the drawer, then goes on under the handles.
     On a closed drawer the only place left is the top of the cabinet.
     """
     region = "white_cabinet_1_bottom_region"
 
-    def target(scene: Scene) -> Vector:
+    def in_drawer(scene: Scene, y_m: float, z_m: float) -> Vector:
         if scene.joint(_BOTTOM_DRAWER) > -0.07:
             return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
-        goal = displaced(scene.site(region), 0.032, -0.013, -0.006)
-        # The hand comes down just before the handle of the middle drawer.
-        goal[1] = min(goal[1], scene.body("white_cabinet_1")[1] - 0.146)
-        return goal
+        # Across the drawer it is the cabinet with its handles, not the drawer, that decides.
+        cabinet = scene.body("white_cabinet_1")
+        return np.array([cabinet[0] + 0.035, cabinet[1] + y_m, scene.site(region)[2] + z_m])
 
-    skill = Place(body=body, target=target, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10)
+    def entry(scene: Scene) -> Vector:
+        return in_drawer(scene, -0.1655, 0.0)
+
+    def target(scene: Scene) -> Vector:
+        return in_drawer(scene, -0.158, -0.010)
+
+    skill = Place(
+        body=body, target=target, entry=entry, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10
+    )
     return PlanStep("place_in", (body, region), skill)
 
 

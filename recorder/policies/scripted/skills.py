@@ -72,9 +72,11 @@ class Place:
     Attributes:
         body: The object.
         target: Where its origin shall be when the fingers open, m, world frame; asked again on the way.
+        entry: Where its origin passes on the way down, for targets that something overhangs; None is
+            straight down.
         beside_m: Horizontal displacement from the target to a free spot of the table next to it.
         drop_m: Horizontal displacement from the middle of the carry to a free spot of the table.
-        hover_m: Height above the target at which the lowering begins.
+        hover_m: Height above the entry (or the target) at which the lowering begins.
         retreat_m: How far the hand goes up afterwards.
         misses: True is a fault: the object is set down at ``beside_m`` instead.
         drops: True is a fault: the object is let go at ``drop_m``, and the hand goes on without it.
@@ -84,6 +86,7 @@ class Place:
     target: Callable[[Scene], Vector]
     beside_m: tuple[float, float]
     drop_m: tuple[float, float]
+    entry: Callable[[Scene], Vector] | None = None
     hover_m: float = 0.08
     retreat_m: float = 0.12
     misses: bool = False
@@ -97,18 +100,21 @@ class Place:
             arm.note_deviation()
         if self.drops:
             yield from self._drop(arm)
-        above = self._goal(arm, scatter) + hover
+        entry = self.target if self.entry is None or self.misses else self.entry
+        above = self._goal(arm, entry, scatter) + hover
         above[2] = max(above[2], arm.scene.gripper()[2])
         yield from arm.move_to(above, within_m=0.015, speed=0.8, budget=100)
-        yield from arm.move_to(self._goal(arm, scatter) + hover, within_m=0.01, speed=0.7)
-        yield from arm.move_to(self._goal(arm, scatter), within_m=0.006, speed=0.5)
+        yield from arm.move_to(self._goal(arm, entry, scatter) + hover, within_m=0.01, speed=0.7)
+        if entry is not self.target:
+            yield from arm.move_to(self._goal(arm, entry, scatter), within_m=0.006, speed=0.5)
+        yield from arm.move_to(self._goal(arm, self.target, scatter), within_m=0.006, speed=0.5)
         yield from arm.set_fingers(OPEN, 8)
         raised = arm.scene.gripper() + np.array([0.0, 0.0, self.retreat_m])
         yield from arm.move_to(raised, within_m=0.04)
 
-    def _goal(self, arm: Arm, scatter: Vector) -> Vector:
-        """Where the gripper has to be to have the object at its target, ``(3,)`` m."""
-        target = self.target(arm.scene) + scatter
+    def _goal(self, arm: Arm, place: Callable[[Scene], Vector], scatter: Vector) -> Vector:
+        """Where the gripper has to be to have the object at a place, ``(3,)`` m."""
+        target = place(arm.scene) + scatter
         if self.misses:
             target[:2] += self.beside_m
             target[2] = arm.rest_height_m[self.body] + 0.005
@@ -121,7 +127,7 @@ class Place:
 
     def _drop(self, arm: Arm) -> Motion:
         start = arm.scene.gripper()
-        middle = (start + self._goal(arm, np.zeros(3))) / 2.0
+        middle = (start + self._goal(arm, self.target, np.zeros(3))) / 2.0
         middle[:2] += self.drop_m
         middle[2] = start[2]
         yield from arm.move_to(middle, within_m=0.03, speed=0.8)

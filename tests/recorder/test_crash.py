@@ -1,0 +1,113 @@
+"""A recording that is killed loses the trace in progress and no other, and can be completed (O-59)."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mango_trace.store import Dataset, DatasetWriter, compact_dataset, verify_dataset
+from tests.killing import run_script
+from tests.synthetic import make_package, make_trace
+
+N, STATES, CHUNK = 40, 90, 256
+PACKAGE = make_package()
+
+SCRIPT = """
+    import random, sys
+    from pathlib import Path
+    from mango_trace.store import DatasetWriter, column, dataset, writer
+    from tests.killing import kill_until_done
+    from tests.synthetic import make_package, make_trace
+
+    folder, wanted, n, states, chunk = Path(sys.argv[1]), *map(int, sys.argv[2:])
+    for module in (column, writer, dataset):
+        module.CHUNK_ROWS = chunk
+    package = make_package()
+    chance, kills, turn = random.Random(8), 0, 0
+    while kills < wanted:
+        root = folder / f"killed_{turn}"
+
+        def work():
+            done = set()
+            if (root / "dataset.json").exists():
+                done = {record.metadata.episode for record in dataset.Dataset(root).records}
+            with DatasetWriter(root) as recorder:
+                recorder.add_scene(package)
+                for seed in range(n):
+                    if seed not in done:
+                        recorder.add(make_trace(package, states, seed))
+
+        kills += kill_until_done(work, lambda: chance.uniform(0.0, 0.6))
+        turn += 1
+    print(turn, kills)
+"""
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(50, marks=pytest.mark.slow)])
+def test_killed_at_random_instants_every_committed_trace_is_right_and_the_set_completes(
+    tmp_path, monkeypatch, kills
+):
+    with DatasetWriter(tmp_path / "plain") as writer:
+        writer.add_scene(PACKAGE)
+        ids = {seed: writer.add(make_trace(PACKAGE, STATES, seed)).trace_id for seed in range(N)}
+    turns, killed = map(int, run_script(SCRIPT, tmp_path, kills, N, STATES, CHUNK).split())
+    assert killed >= kills
+    for module in ("column", "writer", "dataset"):
+        monkeypatch.setattr(f"mango_trace.store.{module}.CHUNK_ROWS", CHUNK)
+    segments = 0
+    for turn in range(turns):
+        root = tmp_path / f"killed_{turn}"
+        # A resumed recording starts a segment of its own: damage by a kill would still be there.
+        dataset = Dataset(root)
+        assert {r.metadata.episode: r.trace_id for r in dataset.records} == ids
+        assert dataset.problems == []
+        assert [check for check in verify_dataset(dataset) if check.problem] == []
+        for record in dataset.records:
+            expected = make_trace(PACKAGE, STATES, record.metadata.episode).arrays()
+            for name, values in dataset.load(record, verify=False).arrays().items():
+                assert np.array_equal(values, expected[name])
+        segments += len({r.segment for r in dataset.records})
+        compact_dataset(root)
+        assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == ids
+        assert not list((root / "segments").rglob("*.part"))
+    assert segments > turns  # some were killed between two traces
+
+
+def record(root: Path) -> subprocess.Popen[bytes]:
+    program = Path(sys.executable).with_name("mango-trace")
+    options = ["--task", "3", "--policy", "noop", "--horizon", "12", "--episodes", "6", "--out", str(root)]
+    return subprocess.Popen([str(program), "record", "libero_10", *options], stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.slow
+@pytest.mark.libero
+def test_the_real_recorder_killed_a_few_times_records_what_an_undisturbed_one_does(tmp_path):
+    pytest.importorskip("libero")
+    assert record(tmp_path / "plain").wait(timeout=600) == 0
+    expected = {r.metadata.episode: r.trace_id for r in Dataset(tmp_path / "plain").records}
+    assert sorted(expected) == list(range(6))
+    chance, killed, root = random.Random(2), 0, tmp_path / "killed"
+    while killed < 4:
+        process = record(root)
+        try:
+            process.wait(timeout=chance.uniform(3.0, 20.0))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            killed += 1
+        if not (root / "dataset.json").exists():
+            continue
+        dataset = Dataset(root)
+        found = {r.metadata.episode: r.trace_id for r in dataset.records}
+        assert found.items() <= expected.items()
+        assert not [check for check in verify_dataset(dataset) if check.problem]
+        if found == expected:
+            root = tmp_path / f"killed_{killed}"
+    assert record(root).wait(timeout=600) == 0
+    assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == expected
