@@ -157,8 +157,7 @@ class _Compiler:
             wanted = f"{task.id}({', '.join(task.parameters)})"
             self.report(
                 (*where, "parameters"),
-                f"{wanted} takes {_count(len(task.parameters), 'parameter')}, "
-                f"not {len(action.parameters)}",
+                f"{wanted} takes {_count(len(task.parameters), 'parameter')}, not {len(action.parameters)}",
             )
 
     def bind_all(self, where: Location, monitors: Sequence[Monitor]) -> _Bound:
@@ -228,9 +227,7 @@ class _Compiler:
             message = f"{predicate.signature()} takes {wanted}, not {given}"
             self.report((*where, "arguments"), message)
         arguments: list[Argument] = []
-        for i, (parameter, value) in enumerate(
-            zip(predicate.parameters, call.arguments, strict=False)
-        ):
+        for i, (parameter, value) in enumerate(zip(predicate.parameters, call.arguments, strict=False)):
             if fault := self.fault(predicate, parameter, value):
                 self.report((*where, "arguments", i), fault)
             arguments.append(value if isinstance(value, str) else float(value))
@@ -281,8 +278,7 @@ class _Compiler:
             if index in forbidden:
                 self.report(
                     where,
-                    f"needs {monitor.key}, which {dotted(forbidden[index])} forbids: "
-                    "this can never hold",
+                    f"needs {monitor.key}, which {dotted(forbidden[index])} forbids: this can never hold",
                 )
             if action.at_end:
                 place, key = ends.setdefault(monitor.call, (where, monitor.key))

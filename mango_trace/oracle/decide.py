@@ -58,9 +58,7 @@ class Case:
 
     def effects(self) -> tuple[Truth, ...]:
         """Truth of each action."""
-        return tuple(
-            all_of(*(self.truths[m] for m in action.monitors)) for action in self.compiled.actions
-        )
+        return tuple(all_of(*(self.truths[m] for m in action.monitors)) for action in self.compiled.actions)
 
     def holds(self) -> tuple[int, ...]:
         """States for which each action must hold."""
@@ -172,9 +170,7 @@ def bounds_of(case: Case) -> Bounds:
         statuses.append(status)
         passes = passes and bool(final == TRUE)
         could_pass = could_pass and bool(final != FALSE)
-        violations.append(
-            _violation(index, certain[index], possible[index], holds[index], worst, best)
-        )
+        violations.append(_violation(index, certain[index], possible[index], holds[index], worst, best))
     return Bounds(
         worst,
         best,

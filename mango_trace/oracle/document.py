@@ -123,9 +123,7 @@ def load(text: str | bytes, source: str) -> object:
         if len(location) > MAX_DEPTH:
             raise _refuse(source, f"nested deeper than {MAX_DEPTH} levels")
         if isinstance(node, _Object):
-            problems += [
-                Problem(path(location), f"the field {name!r} is there twice") for name in node.twice
-            ]
+            problems += [Problem(path(location), f"the field {name!r} is there twice") for name in node.twice]
             pending += [((*location, name), child) for name, child in reversed(node.items())]
         elif isinstance(node, list):
             pending += [((*location, i), node[i]) for i in reversed(range(len(node)))]
@@ -267,9 +265,7 @@ def _message(model: type[BaseModel], detail: ErrorDetails) -> str:
         case "missing":
             return "this field is missing"
         case "too_short":
-            return _EMPTY.get(
-                name, "needs at least one entry: an empty conjunction would always hold"
-            )
+            return _EMPTY.get(name, "needs at least one entry: an empty conjunction would always hold")
         case "string_too_short":
             return "must not be empty"
         case "string_too_long":
@@ -294,8 +290,7 @@ def _fields(model: type[BaseModel], location: Location) -> tuple[str, ...]:
                 model = _model_in(field.annotation) or model
                 break
     return tuple(
-        str(field.validation_alias or field.alias or name)
-        for name, field in model.model_fields.items()
+        str(field.validation_alias or field.alias or name) for name, field in model.model_fields.items()
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -140,12 +140,12 @@ def premise_monitors(problem: Problem, scene: Scene) -> dict[str, tuple[Compiled
 def _premise(condition: Condition, scene: Scene) -> tuple[CompiledMonitor, ...]:
     names = condition.arguments
     predicate = CATALOGUE.get(condition.predicate)
-    if predicate is None or any(scene.kind_of(name) is None for name in names):
+    if predicate is None or not _fits(predicate, names, scene):
         return ()
     if condition.predicate in _ARTICULATION:
         fault = predicate.check(scene, *names) if predicate.check else None
         return () if fault else (CompiledMonitor(predicate, names),)
-    if condition.predicate not in ("on", "in") or len(names) != 2:
+    if condition.predicate not in ("on", "in"):
         return ()
     support = scene.item(names[1])
     if isinstance(support, Region):
@@ -153,6 +153,48 @@ def _premise(condition: Condition, scene: Scene) -> tuple[CompiledMonitor, ...]:
         return (CompiledMonitor(predicate, names),) if known else ()
     seated = CompiledMonitor(CATALOGUE["upright"], (names[0], _SEATED_TILT_DEG))
     return CompiledMonitor(predicate, names), seated
+
+
+def _fits(predicate: Predicate, names: Sequence[str], scene: Scene) -> bool:
+    """Whether a call has the right number of names, each of the right kind."""
+    return len(names) == len(predicate.parameters) and all(
+        scene.kind_of(name) in parameter.kinds
+        for name, parameter in zip(names, predicate.parameters, strict=True)
+    )
+
+
+def same_category_instances(
+    goal: CompiledOracle, scene: Scene, end: EndState
+) -> list[tuple[CompiledMonitor, CompiledMonitor]]:
+    """Conditions of a goal that failed at the end, each with another instance of the same category.
+
+    A condition that the goal has anyway is left out: where both pots belong on the stove, the other
+    pot is no wrong instance.
+
+    Args:
+        goal: The compiled goal.
+        scene: Scene of the task.
+        end: What was found of it.
+
+    Returns:
+        Pairs of a condition that was false at the last state and what to ask instead.
+    """
+    asked = {monitor.call for monitor in goal.monitors}
+    categories = {item.name: item.category for item in scene.objects}
+    found = []
+    for monitor, last in zip(goal.monitors, end.last_truth, strict=False):
+        if last != FALSE:
+            continue
+        for position, name in enumerate(monitor.arguments):
+            for other, category in categories.items():
+                if other == name or other in monitor.arguments or category != categories.get(str(name)):
+                    continue
+                arguments = (*monitor.arguments[:position], other, *monitor.arguments[position + 1 :])
+                instead = replace(monitor, arguments=arguments)
+                fault = monitor.predicate.check and monitor.predicate.check(scene, *arguments)
+                if instead.call not in asked and not fault:
+                    found.append((monitor, instead))
+    return found
 
 
 def _names(conditions: Sequence[Condition]) -> list[str]:

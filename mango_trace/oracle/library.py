@@ -65,9 +65,7 @@ class Expression(FrozenModel):
 
     all_of: Annotated[tuple[Expression, ...] | None, Field(min_length=1)] = None
     any_of: Annotated[tuple[Expression, ...] | None, Field(min_length=1)] = None
-    not_: Annotated[Expression | None, Field(validation_alias="not", serialization_alias="not")] = (
-        None
-    )
+    not_: Annotated[Expression | None, Field(validation_alias="not", serialization_alias="not")] = None
     function: Name | None = None
     arguments: tuple[Value, ...] | None = None
 
@@ -302,9 +300,7 @@ def _oracle_problems(location: Location, oracle: AtomicOracle) -> list[Problem]:
     problems = _repeated_parameters(location, oracle.parameters)
     here = ".".join(map(str, location)) + ".expression"
     if (depth := oracle.expression.depth) > MAX_EXPRESSION_DEPTH:
-        problems.append(
-            Problem(here, f"nested {depth} levels deep; the limit is {MAX_EXPRESSION_DEPTH}")
-        )
+        problems.append(Problem(here, f"nested {depth} levels deep; the limit is {MAX_EXPRESSION_DEPTH}"))
     for where, call in oracle.expression.calls():
         for index, value in enumerate(call.arguments or ()):
             place = ".".join([here, *map(str, where), "arguments", str(index)])

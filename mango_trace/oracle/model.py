@@ -191,9 +191,7 @@ def read_oracle(path: str | Path) -> FineGrainedOracle:
     return parse_oracle(read_text(path), str(path))
 
 
-def _plan_faults(
-    steps: Sequence[object], sizes: Sequence[int]
-) -> list[tuple[tuple[str | int, ...], str]]:
+def _plan_faults(steps: Sequence[object], sizes: Sequence[int]) -> list[tuple[tuple[str | int, ...], str]]:
     """Find what is wrong with the plan as a whole, relative to ``plan``."""
     faults: list[tuple[tuple[str | int, ...], str]] = []
     last: int | None = None

@@ -163,9 +163,7 @@ class Termination:
     once_at: int | None = None
 
 
-def termination(
-    compiled: CompiledOracle, truths: Sequence[Truth], start: int, hold: int
-) -> Termination:
+def termination(compiled: CompiledOracle, truths: Sequence[Truth], start: int, hold: int) -> Termination:
     """Compare meanings of success on one trace.
 
     Args:
@@ -250,9 +248,7 @@ def _result(index: int, decision: Decision, hold: int, offset: int) -> ActionRes
     edge: int | None = None
     if violation and early is not None and late is not None:
         may_complete = best.completions[index] < NEVER
-        edge = edge_surely(
-            runs, bounds.possible[index], early, late, hold, may_complete=may_complete
-        )
+        edge = edge_surely(runs, bounds.possible[index], early, late, hold, may_complete=may_complete)
     return ActionResult(
         index=index,
         outcome=decision.statuses[index],
@@ -309,7 +305,6 @@ def _check(compiled: CompiledOracle, truths: Sequence[Truth], start: int) -> int
     for truth, monitor in zip(truths, compiled.monitors, strict=True):
         if truth.shape != (length,) or truth.dtype != np.uint8:
             raise ValueError(
-                f"truth of {monitor.key}: shape {truth.shape} {truth.dtype}, "
-                f"wanted ({length},) uint8"
+                f"truth of {monitor.key}: shape {truth.shape} {truth.dtype}, wanted ({length},) uint8"
             )
     return length

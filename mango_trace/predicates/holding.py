@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from mango_trace.predicates.deciding import any_contact, decide
 from mango_trace.scene.model import Hand
-from mango_trace.signals.base import GeomGroup, Part, Signals
+from mango_trace.signals.base import ContactRows, GeomGroup, Part, Signals
 from mango_trace.truth import Mask, Truth
+
+Rows: TypeAlias = npt.NDArray[np.intp]
 
 _OPPOSED = -0.3
 """Largest cosine between the two pads' contact normals in a grasp that can carry."""
@@ -36,10 +41,9 @@ def firmly_grasped(signals: Signals, item: str) -> Truth:
         both = _both_pads(signals, hand, item, Part.ALL)
         left = signals.contacts(GeomGroup(hand.name, Part.LEFT_PADS), GeomGroup(item), both)
         right = signals.contacts(GeomGroup(hand.name, Part.RIGHT_PADS), GeomGroup(item), both)
-        for state in np.flatnonzero(both):
-            normals_1 = left.normal[(left.state == state) & left.active]
-            normals_2 = right.normal[(right.state == state) & right.active]
-            held[state] |= bool((normals_1 @ normals_2.T).min() <= _OPPOSED)
+        rows_1, rows_2 = _pairs(left, right)
+        cosine = (left.normal[rows_1] * right.normal[rows_2]).sum(axis=1)
+        held[left.state[rows_1[cosine <= _OPPOSED]]] = True
     return decide(signals, held, item, *_names(signals.scene.hands))
 
 
@@ -57,6 +61,16 @@ def _both_pads(signals: Signals, hand: Hand, item: str, part: Part) -> Mask:
     group = GeomGroup(item, part)
     left = any_contact(signals, GeomGroup(hand.name, Part.LEFT_PADS), group, everywhere)
     return any_contact(signals, GeomGroup(hand.name, Part.RIGHT_PADS), group, left)
+
+
+def _pairs(left: ContactRows, right: ContactRows) -> tuple[Rows, Rows]:
+    """Every pair of active rows, one of each side, that belong to the same state."""
+    rows_1, rows_2 = np.flatnonzero(left.active), np.flatnonzero(right.active)
+    states_1, states_2 = left.state[rows_1], right.state[rows_2]
+    first = np.searchsorted(states_2, states_1, side="left")
+    count = np.searchsorted(states_2, states_1, side="right") - first
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.repeat(rows_1, count), rows_2[np.repeat(first, count) + within]
 
 
 def _names(hands: tuple[Hand, ...]) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ def _by_joints(signals: Signals, item: str, rule: str, *, any_joint: bool) -> Tr
     threshold: Threshold = getattr(owner.articulation, rule)
     held: list[npt.NDArray[np.bool_]] = [threshold.holds(signals.joint(joint)) for joint in joints]
     combine = np.logical_or if any_joint else np.logical_and
-    return decide(signals, reduce(combine, held), owner.name)
+    return decide(signals, reduce(combine, held), *joints)
 
 
 def _joints_of(scene: Scene, item: str) -> tuple[tuple[str, ...], SceneObject | None]:

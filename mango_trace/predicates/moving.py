@@ -13,18 +13,21 @@ def lifted(signals: Signals, item: str, height_m: float) -> Truth:
     """The object is more than ``height_m`` above where it lay once settled; the bound is open.
 
     The height is measured from the object's own settled position, not from the ground and not from
-    the first state, where objects are still being dropped.
+    the first state, where objects are still being dropped. False during the warm-up.
     """
     height = signals.position(item)[:, 2]
-    start, known = _settled(signals, item, height)
-    return from_bool(height - start > height_m, known)
+    start, known, since = _settled(signals, item, height)
+    return from_bool(since & (height - start > height_m), known)
 
 
 def moved(signals: Signals, item: str, by_m: float) -> Truth:
-    """The object's origin is more than ``by_m`` from where it lay once settled (open bound)."""
+    """The object's origin is more than ``by_m`` from where it lay once settled (open bound).
+
+    False during the warm-up.
+    """
     position = signals.position(item)
-    start, known = _settled(signals, item, position)
-    return from_bool(np.linalg.norm(position - start, axis=1) > by_m, known)
+    start, known, since = _settled(signals, item, position)
+    return from_bool(since & (np.linalg.norm(position - start, axis=1) > by_m), known)
 
 
 def at_rest(signals: Signals, item: str, max_speed_m_s: float, max_spin_rad_s: float) -> Truth:
@@ -35,8 +38,11 @@ def at_rest(signals: Signals, item: str, max_speed_m_s: float, max_spin_rad_s: f
     return from_bool(slow, known_for(signals, item) & recorded)
 
 
-def _settled(signals: Signals, item: str, values: Floats) -> tuple[Floats, Mask]:
-    """Value once settled and where it can be compared: nowhere, if that state is not sound."""
+def _settled(signals: Signals, item: str, values: Floats) -> tuple[Floats, Mask, Mask]:
+    """Value once settled; where it can be compared; which states come after it.
+
+    Without a sound settled state nothing can be compared.
+    """
     known = known_for(signals, item)
     start = min(signals.settled, signals.n_states - 1)
-    return values[start], known & known[start]
+    return values[start], known & known[start], np.arange(signals.n_states) >= start

@@ -13,6 +13,9 @@ from mango_trace.truth import Mask, Truth
 
 _SUPPORTING = 0.7
 """Smallest upward part of a contact normal that carries weight: slopes up to 45 degrees."""
+_FLOOR = 0.015  # m that a floor may lie under its region: up to 0.012 in LIBERO's scenes
+_PLATE = 0.01  # m over its middle that a region reaches at least, if it is a thin plate
+_LEVEL = 1e-9  # smallest cosine at which a line crosses a face
 
 
 def contact(signals: Signals, first: str, second: str) -> Truth:
@@ -54,15 +57,15 @@ def resting_on(signals: Signals, item: str, support: str) -> Truth:
     """The support carries the object from below, and no hand touches the object.
 
     A contact carries when its normal points upward into the object, within 45 degrees. On a region
-    the support is the region's parent or surface, and the middle of the object must lie over the
-    region's rectangle.
+    the support is the region's parent or surface, and the vertical line through the object's middle
+    must meet the region's box. A region of a fixture or object also needs the object's underside at
+    its height: what lies on top of a cabinet rests on none of its drawers.
     """
     place = signals.scene.item(support)
     candidates: Mask = np.ones(signals.n_states, dtype=np.bool_)
     carrier: str | None = support
     if isinstance(place, Region):
-        over = _in_region(signals, item, support)[:, :2] <= 0
-        candidates = np.asarray(over.all(axis=1))
+        candidates = _over_region(signals, item, place)
         carrier = place.parent or place.surface
     if carrier is None:
         carried = np.zeros(signals.n_states, dtype=np.bool_)
@@ -93,6 +96,24 @@ def _in_region(signals: Signals, item: str, region: str) -> Floats:
     offset = signals.middle(item) - signals.position(region)
     local = np.einsum("tji,tj->ti", signals.rotation(region), offset)
     return np.asarray(np.abs(local) - np.array(place.half_size), dtype=np.float64)
+
+
+def _over_region(signals: Signals, item: str, place: Region) -> Mask:
+    """Whether the vertical line through the object's middle meets the region, at its underside."""
+    rotation, middle = signals.rotation(place.name), signals.middle(item)
+    start = np.einsum("tji,tj->ti", rotation, middle - signals.position(place.name))
+    along, half = rotation[:, 2], np.array(place.half_size)
+    flat = np.abs(along) < _LEVEL  # the line runs along these faces
+    slope = np.where(flat, 1.0, along)
+    first, second = (-half - start) / slope, (half - start) / slope
+    low = np.where(flat, -np.inf, np.minimum(first, second)).max(axis=1)
+    high = np.where(flat, np.inf, np.maximum(first, second)).min(axis=1)
+    over = (low <= high) & (~flat | (np.abs(start) <= half)).all(axis=1)
+    if place.parent is None:
+        return np.asarray(over)
+    underside = -np.abs(signals.rotation(item)[:, 2]) @ signals.half_box(item)
+    top = np.maximum(high, (low + high) / 2 + _PLATE)
+    return np.asarray(over & (underside >= low - _FLOOR) & (underside <= top))
 
 
 def _contact(signals: Signals, first: str, second: str, select: Callable[[ContactRows], Mask]) -> Truth:

@@ -84,7 +84,7 @@ class Signals(Protocol):
         """First state after the declared warm-up; heights and motions are measured from it."""
 
     def known(self, name: str) -> Mask:
-        """Where the pose of a thing is known, ``(T,)``: valid states, recorded inputs."""
+        """Where a pose or a joint's position is known, ``(T,)``: valid states, recorded inputs."""
 
     def position(self, name: str) -> Floats:
         """Origin of an object's or fixture's body, a region's site, a hand's centre: ``(T, 3)``."""
@@ -95,11 +95,14 @@ class Signals(Protocol):
     def middle(self, name: str) -> Floats:
         """Middle of the box around an object's colliding geoms, ``(T, 3)``."""
 
+    def half_box(self, name: str) -> Floats:
+        """Half extents of that box along the axes of the object's body, ``(3,)``."""
+
     def joint(self, name: str) -> Floats:
         """Position of a hinge (rad) or slide (m), ``(T,)``."""
 
     def velocity(self, name: str) -> tuple[Floats, Floats]:
-        """Speed of a freely moving object: linear m/s and angular rad/s, ``(T,)`` each."""
+        """Speed of an object: linear m/s and angular rad/s, ``(T,)`` each; NaN where unknown."""
 
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """Contacts between two groups in the states of ``where``; none are reported elsewhere."""

@@ -9,13 +9,16 @@ holds after a step are one substep old.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mango_trace.errors import SceneError
 from mango_trace.scene.geoms import geoms_of, subtree
+from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
@@ -66,14 +69,35 @@ class SceneKinematics:
             The signals, computed when they are asked for.
 
         Raises:
-            SceneError: An override does not fit the model.
+            SceneError: The states or an override do not fit the model.
         """
+        self._check_widths(states)
         overrides = overrides or {}
         if overrides != self._applied:
             restore_fields(self.model, self._pristine, self._applied)
+            self._applied = {}
+            try:
+                apply_overrides(self.model, overrides)
+            except SceneError:
+                restore_fields(self.model, self._pristine, overrides)
+                raise
             self._applied = overrides
-            apply_overrides(self.model, overrides)
         return TraceSignals(self, states, settled)
+
+    def _check_widths(self, states: Mapping[str, npt.NDArray[np.float64]]) -> None:
+        model = self.model
+        widths = {
+            "qpos": model.nq,
+            "qvel": model.nv,
+            "mocap_pos": 3 * model.nmocap,
+            "mocap_quat": 4 * model.nmocap,
+        }
+        for component, width in widths.items():
+            if component in states and states[component].shape[1:] != (width,):
+                raise SceneError(
+                    f"states have {component} of shape {states[component].shape[1:]}, the model of "
+                    f"scene {self.scene.task!r} has {width} numbers there"
+                )
 
     def geoms(self, group: GeomGroup) -> npt.NDArray[np.intp]:
         """Geom numbers of a group, ascending."""
@@ -115,22 +139,33 @@ class TraceSignals:
         self._model, self._data = kinematics.model, kinematics.data
         self._qpos = states["qpos"]
         self._qvel = states.get("qvel")
-        self._mocap = (states.get("mocap_pos"), states.get("mocap_quat"))
         self.scene = kinematics.scene
         self.n_states = len(self._qpos)
         self.settled = settled
-        self.validity: Validity = check_states(self._model, states["time"], self._qpos, self._qvel)
+        self._mocap: tuple[Floats, Floats] | None = None
+        if self._model.nmocap and "mocap_pos" in states and "mocap_quat" in states:
+            self._mocap = states["mocap_pos"], states["mocap_quat"]
+        self.validity: Validity = check_states(
+            self._model, states["time"], self._qpos, self._qvel, self._mocap
+        )
+        if self._model.nmocap and self._mocap is None:
+            unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
+            self.validity = replace(self.validity, problems=(*self.validity.problems, unrecorded))
         self._collided = np.zeros(self.n_states, dtype=np.bool_)
         self._rows: list[_RawRows] = []
 
     def known(self, name: str) -> Mask:
         """Valid states, unless the thing hangs on a mocap body that was not recorded."""
-        if self._model.nmocap and any(part is None for part in self._mocap):
-            body = self._kin.body(name)
-            moving = np.flatnonzero(self._model.body_mocapid >= 0)
-            if body in subtree(self._model, [int(index) for index in moving]):
-                return np.zeros(self.n_states, dtype=np.bool_)
+        joint = self.scene.kind_of(name) is ArgumentKind.JOINT
+        if self._mocap is None and not joint and self._kin.body(name) in self._hanging:
+            return np.zeros(self.n_states, dtype=np.bool_)
         return self.validity.valid
+
+    @cached_property
+    def _hanging(self) -> frozenset[int]:
+        """Mocap bodies and all that they carry."""
+        moving = np.flatnonzero(self._model.body_mocapid >= 0)
+        return frozenset(subtree(self._model, [int(body) for body in moving]))
 
     def position(self, name: str) -> Floats:
         """See :meth:`Signals.position`."""
@@ -148,18 +183,29 @@ class TraceSignals:
         offset = self.rotation(name) @ ((low + high) / 2)
         return self.position(name) + offset
 
+    def half_box(self, name: str) -> Floats:
+        """See :meth:`Signals.half_box`."""
+        low, high = self._bounds(self._kin.body(name), self._kin.geoms(GeomGroup(name)))
+        return (high - low) / 2
+
     def joint(self, name: str) -> Floats:
         """See :meth:`Signals.joint`."""
         return self._qpos[:, int(self._model.joint(name).qposadr[0])]
 
     def velocity(self, name: str) -> tuple[Floats, Floats]:
-        """See :meth:`Signals.velocity`; NaN where velocities were not recorded."""
-        body = self._kin.body(name)
-        joint = int(self._model.body_jntadr[body])
-        if self._qvel is None or joint < 0:
-            unknown = np.full(self.n_states, np.nan if self._qvel is None else 0.0)
-            return unknown, unknown
-        start = int(self._model.jnt_dofadr[joint])
+        """See :meth:`Signals.velocity`.
+
+        Known for bodies with a free joint of their own and for those that stand still for ever;
+        a mocap body moves without a velocity.
+        """
+        model, body = self._model, self._kin.body(name)
+        joint = int(model.body_jntadr[body])
+        free = joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+        if self._qvel is None or not free:
+            fixed = model.body_weldid[body] == 0 and body not in self._hanging
+            speed = np.full(self.n_states, 0.0 if fixed else np.nan)
+            return speed, speed
+        start = int(model.jnt_dofadr[joint])
         moving = self._qvel[:, start : start + 6]
         return np.linalg.norm(moving[:, :3], axis=1), np.linalg.norm(moving[:, 3:], axis=1)
 
@@ -194,7 +240,7 @@ class TraceSignals:
         """Put one state into the simulator's data and compute its poses."""
         data = self._data
         data.qpos[:] = self._qpos[state] if self.validity.valid[state] else self._model.qpos0
-        if self._model.nmocap and self._mocap[0] is not None and self._mocap[1] is not None:
+        if self._mocap is not None and self.validity.valid[state]:
             data.mocap_pos[:] = self._mocap[0][state].reshape(-1, 3)
             data.mocap_quat[:] = self._mocap[1][state].reshape(-1, 4)
         mujoco.mj_kinematics(self._model, data)
@@ -272,9 +318,12 @@ class TraceSignals:
     def _spheres(self, geoms: npt.NDArray[np.intp]) -> list[tuple[Floats, float]]:
         """A sphere around the given geoms of each body: centres ``(T, 3)`` and radius."""
         model, spheres = self._model, []
+        margin = max(model.pair_margin + model.pair_gap, default=0.0)
+        if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
+            margin += model.opt.o_margin
         for body in np.unique(model.geom_bodyid[geoms]):
             own = geoms[model.geom_bodyid[geoms] == body]
-            reach = model.geom_rbound[own] + model.geom_margin[own] + model.geom_gap[own]
+            reach = model.geom_rbound[own] + model.geom_margin[own] + model.geom_gap[own] + margin
             reach[model.geom_type[own] == mujoco.mjtGeom.mjGEOM_PLANE] = np.inf
             reach[model.geom_type[own] == mujoco.mjtGeom.mjGEOM_HFIELD] = np.inf
             middle = model.geom_pos[own].mean(axis=0)

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS traces (
   status VARCHAR NOT NULL,               -- ok, or error: it could not be read
   status_error VARCHAR,
   undetermined_states INTEGER,           -- states that cannot be judged
-  problems VARCHAR[],                    -- why they cannot
+  problems VARCHAR[],                    -- why they cannot, and what else a reader should know
   premise_violations VARCHAR[],          -- premises of the task that fail once settled
   recorded_at TIMESTAMP NOT NULL
 );
