@@ -43,6 +43,11 @@ Examples:
     show_default=True,
     help="States that the meaning of success 'held k' asks for.",
 )
+@click.option(
+    "--rules",
+    is_flag=True,
+    help="Also ask the geometric counterpart of every benchmark rule, for 'query rules'.",
+)
 def evaluate(
     datasets: tuple[Path, ...],
     oracles: tuple[Path, ...],
@@ -50,6 +55,7 @@ def evaluate(
     workers: int,
     order: Literal["report", "strict"],
     hold: int,
+    rules: bool,
 ) -> None:
     """Judge every trace of DATASETS and store the verdicts.
 
@@ -73,7 +79,7 @@ def evaluate(
                 datasets,
                 oracles or (shipped("oracles"),),
                 database,
-                options=Options(order=order, hold=hold),
+                options=Options(order=order, hold=hold, rules=rules),
                 workers=workers,
                 progress=progress,
             )

@@ -1,6 +1,6 @@
 """Signals from MuJoCo's kinematics and collision passes.
 
-Kinematics run once for each state of a trace; collision only in states where the bounding spheres
+Kinematics run once for each state of a trace; collision only in states where the bounds
 of the two groups meet, since elsewhere there can be no contact, and once for each state however
 many questions are asked. Derived positions are always recomputed from qpos: those that a simulator
 holds after a step are one substep old.
@@ -22,11 +22,14 @@ from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
+from mango_trace.scene.slim import without_geoms
 from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Part
+from mango_trace.signals.bounds import BodyBounds, bounds_of, box_of, may_touch
+from mango_trace.signals.collision import PairContacts
 from mango_trace.signals.validity import Validity, check_states
 from mango_trace.truth import Mask
 
-_SLACK = 1e-6  # m; covers rounding in the bounding spheres, which decide nothing by themselves
+_POSE_FIELDS = ("body_pos", "body_quat", "site_pos", "site_quat", "jnt_pos", "jnt_axis", "qpos0")
 
 
 class SceneKinematics:
@@ -34,7 +37,8 @@ class SceneKinematics:
 
     Args:
         package: The scene.
-        prefilter: Skip collision where bounding spheres are apart; off, every asked state runs it.
+        prefilter: Look for contacts only where bounding spheres meet and only between the things
+            asked about; off, every asked state runs the full pass.
     """
 
     def __init__(self, package: ScenePackage, *, prefilter: bool = True) -> None:
@@ -42,10 +46,14 @@ class SceneKinematics:
         self.scene = package.scene
         self.prefilter = prefilter
         self.model = package.compile()
+        bare = without_geoms(package.xml, self.model) if prefilter else None
+        self.pose_model = self.model if bare is None else bare
         self.data = mujoco.MjData(self.model)
+        self.pose_data = self.data if bare is None else mujoco.MjData(self.pose_model)
         self._pristine = pristine(self.model)
         self._applied: Overrides = {}
         self._geoms: dict[GeomGroup, npt.NDArray[np.intp]] = {}
+        self._bounds: dict[bytes, tuple[BodyBounds, ...]] = {}
 
     def signals(
         self,
@@ -74,6 +82,7 @@ class SceneKinematics:
         self._check_widths(states)
         overrides = overrides or {}
         if overrides != self._applied:
+            self._bounds.clear()
             restore_fields(self.model, self._pristine, self._applied)
             self._applied = {}
             try:
@@ -82,6 +91,8 @@ class SceneKinematics:
                 restore_fields(self.model, self._pristine, overrides)
                 raise
             self._applied = overrides
+            for field in _POSE_FIELDS:
+                getattr(self.pose_model, field)[...] = getattr(self.model, field)
         return TraceSignals(self, states, settled)
 
     def _check_widths(self, states: Mapping[str, npt.NDArray[np.float64]]) -> None:
@@ -104,6 +115,20 @@ class SceneKinematics:
         if group not in self._geoms:
             self._geoms[group] = np.array(self._find_geoms(group), dtype=np.intp)
         return self._geoms[group]
+
+    def bounds(self, geoms: npt.NDArray[np.intp]) -> tuple[BodyBounds, ...]:
+        """What encloses geoms, one for each body that carries any."""
+        key = geoms.tobytes()
+        if key not in self._bounds:
+            self._bounds[key] = bounds_of(self.model, geoms)
+        return self._bounds[key]
+
+    def all_geoms(self, name: str) -> npt.NDArray[np.intp]:
+        """Every geom of a thing, pads that are mounted elsewhere included."""
+        groups = [GeomGroup(name)]
+        if isinstance(self.scene.item(name), Hand):
+            groups += [GeomGroup(name, Part.LEFT_PADS), GeomGroup(name, Part.RIGHT_PADS)]
+        return np.unique(np.concatenate([self.geoms(group) for group in groups]))
 
     def body(self, name: str) -> int:
         """Number of the body that carries a thing."""
@@ -151,8 +176,9 @@ class TraceSignals:
         if self._model.nmocap and self._mocap is None:
             unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
             self.validity = replace(self.validity, problems=(*self.validity.problems, unrecorded))
-        self._collided = np.zeros(self.n_states, dtype=np.bool_)
-        self._rows: list[_RawRows] = []
+        self._contacts = PairContacts(
+            self._model, self._data, self._load, self.n_states, restrict=kinematics.prefilter
+        )
 
     def known(self, name: str) -> Mask:
         """Valid states, unless the thing hangs on a mocap body that was not recorded."""
@@ -179,13 +205,13 @@ class TraceSignals:
 
     def middle(self, name: str) -> Floats:
         """See :meth:`Signals.middle`."""
-        low, high = self._bounds(self._kin.body(name), self._kin.geoms(GeomGroup(name)))
+        low, high = self._box(name)
         offset = self.rotation(name) @ ((low + high) / 2)
         return self.position(name) + offset
 
     def half_box(self, name: str) -> Floats:
         """See :meth:`Signals.half_box`."""
-        low, high = self._bounds(self._kin.body(name), self._kin.geoms(GeomGroup(name)))
+        low, high = self._box(name)
         return (high - low) / 2
 
     def joint(self, name: str) -> Floats:
@@ -211,25 +237,25 @@ class TraceSignals:
 
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """See :meth:`Signals.contacts`."""
-        geoms_1, geoms_2 = self._kin.geoms(first), self._kin.geoms(second)
+        whole = self._kin.all_geoms(first.name), self._kin.all_geoms(second.name)
+        parts = self._kin.geoms(first), self._kin.geoms(second)
         where = where & self.validity.valid
         if self._kin.prefilter:
-            where = where & self._spheres_meet(geoms_1, geoms_2)
-        self._collide(where & ~self._collided)
-        return self._select(geoms_1, geoms_2, where)
+            where = where & self._may_touch(*parts)
+        return self._contacts.rows((first.name, second.name), whole, parts, where)
 
     # -- kinematics
 
     @cached_property
     def _poses(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Bodies and sites: positions ``(T, n, 3)`` and rotation matrices ``(T, n, 9)``."""
-        model, data, n = self._model, self._data, self.n_states
+        model, data, n = self._kin.pose_model, self._kin.pose_data, self.n_states
         bodies = np.empty((n, model.nbody, 3)), np.empty((n, model.nbody, 9))
         sites = np.empty((n, model.nsite, 3)), np.empty((n, model.nsite, 9))
         body_pos, body_mat = data.xpos, data.xmat
         site_pos, site_mat = data.site_xpos, data.site_xmat
         for state in range(n):
-            self._load(state)
+            self._put(state, model, data)
             bodies[0][state] = body_pos
             bodies[1][state] = body_mat
             sites[0][state] = site_pos
@@ -237,13 +263,15 @@ class TraceSignals:
         return bodies, sites
 
     def _load(self, state: int) -> None:
-        """Put one state into the simulator's data and compute its poses."""
-        data = self._data
+        """Put one state into the simulator's data and compute all poses, those of geoms too."""
+        self._put(state, self._model, self._data)
+
+    def _put(self, state: int, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         data.qpos[:] = self._qpos[state] if self.validity.valid[state] else self._model.qpos0
         if self._mocap is not None and self.validity.valid[state]:
             data.mocap_pos[:] = self._mocap[0][state].reshape(-1, 3)
             data.mocap_quat[:] = self._mocap[1][state].reshape(-1, 4)
-        mujoco.mj_kinematics(self._model, data)
+        mujoco.mj_kinematics(model, data)
 
     def _pose_of(self, name: str) -> tuple[tuple[Floats, Floats], int, bool]:
         item = self.scene.item(name)
@@ -254,117 +282,20 @@ class TraceSignals:
             return sites, int(self._model.site(item.center).id), True
         return bodies, int(self._model.body(item.body).id), False
 
-    # -- collision
+    # -- where contacts are possible at all
 
-    def _collide(self, where: Mask) -> None:
-        """Run the collision pass in the states of ``where`` and keep every contact."""
-        states = np.flatnonzero(where)
-        if not states.size:
-            return
-        model, data = self._model, self._data
-        found: list[tuple[int, int]] = []
-        pieces: list[tuple[npt.NDArray[np.int32], Floats, Floats, npt.NDArray[np.int32]]] = []
-        for state in states:
-            self._load(int(state))
-            mujoco.mj_collision(model, data)
-            if data.ncon:
-                contact = data.contact
-                found.append((int(state), data.ncon))
-                pieces.append(
-                    (
-                        contact.geom.copy(),
-                        contact.dist.copy(),
-                        contact.frame[:, :3].copy(),
-                        contact.exclude.copy(),
-                    )
-                )
-        self._collided |= where
-        if found:
-            self._rows.append(_RawRows(found, pieces))
-
-    def _select(
-        self, geoms_1: npt.NDArray[np.intp], geoms_2: npt.NDArray[np.intp], where: Mask
-    ) -> ContactRows:
-        in_1 = np.zeros(self._model.ngeom, dtype=np.bool_)
-        in_2 = np.zeros(self._model.ngeom, dtype=np.bool_)
-        in_1[geoms_1], in_2[geoms_2] = True, True
-        if not self._rows:
-            return _EMPTY
-        state = np.concatenate([rows.state for rows in self._rows])
-        geom = np.concatenate([rows.geom for rows in self._rows])
-        distance = np.concatenate([rows.distance for rows in self._rows])
-        normal = np.concatenate([rows.normal for rows in self._rows])
-        exclude = np.concatenate([rows.exclude for rows in self._rows])
-        # MuJoCo's normal points from the first geom of the contact to the second.
-        forward = in_1[geom[:, 0]] & in_2[geom[:, 1]]
-        backward = in_1[geom[:, 1]] & in_2[geom[:, 0]] & ~forward
-        keep = np.flatnonzero((forward | backward) & where[state])
-        keep = keep[np.argsort(state[keep], kind="stable")]
-        sign = np.where(backward[keep], -1.0, 1.0)
-        return ContactRows(state[keep], distance[keep], normal[keep] * sign[:, None], exclude[keep] == 0)
-
-    def _spheres_meet(self, geoms_1: npt.NDArray[np.intp], geoms_2: npt.NDArray[np.intp]) -> Mask:
-        """States in which bounding spheres of any two bodies meet: a superset of the contacts."""
+    def _may_touch(self, geoms_1: npt.NDArray[np.intp], geoms_2: npt.NDArray[np.intp]) -> Mask:
+        """States in which the bounds of any two bodies meet: a superset of the contacts."""
+        positions, matrices = self._poses[0]
         meet = np.zeros(self.n_states, dtype=np.bool_)
-        spheres_1, spheres_2 = self._spheres(geoms_1), self._spheres(geoms_2)
-        for center_1, radius_1 in spheres_1:
-            for center_2, radius_2 in spheres_2:
-                if not np.isfinite(radius_1 + radius_2):
-                    return np.ones(self.n_states, dtype=np.bool_)
-                apart = ((center_1 - center_2) ** 2).sum(axis=1)
-                meet |= apart <= (radius_1 + radius_2 + _SLACK) ** 2
+        for first in self._kin.bounds(geoms_1):
+            for second in self._kin.bounds(geoms_2):
+                meet |= may_touch(first, second, positions, matrices)
         return meet
 
-    def _spheres(self, geoms: npt.NDArray[np.intp]) -> list[tuple[Floats, float]]:
-        """A sphere around the given geoms of each body: centres ``(T, 3)`` and radius."""
-        model, spheres = self._model, []
-        margin = max(model.pair_margin + model.pair_gap, default=0.0)
-        if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
-            margin += model.opt.o_margin
-        for body in np.unique(model.geom_bodyid[geoms]):
-            own = geoms[model.geom_bodyid[geoms] == body]
-            reach = model.geom_rbound[own] + model.geom_margin[own] + model.geom_gap[own] + margin
-            reach[model.geom_type[own] == mujoco.mjtGeom.mjGEOM_PLANE] = np.inf
-            reach[model.geom_type[own] == mujoco.mjtGeom.mjGEOM_HFIELD] = np.inf
-            middle = model.geom_pos[own].mean(axis=0)
-            radius = float((np.linalg.norm(model.geom_pos[own] - middle, axis=1) + reach).max())
-            position, matrix = self._poses[0][0][:, body], self._poses[0][1][:, body]
-            spheres.append((position + matrix.reshape(-1, 3, 3) @ middle, radius))
-        return spheres
-
-    def _bounds(self, body: int, geoms: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Box around geoms in the frame of ``body``; geoms of child bodies are left out."""
-        model = self._model
+    def _box(self, name: str) -> tuple[Floats, Floats]:
+        """Box around the geoms of a thing's own body, in its frame; child bodies are left out."""
+        model, body = self._model, self._kin.body(name)
+        geoms = self._kin.geoms(GeomGroup(name))
         own = geoms[model.geom_bodyid[geoms] == body]
-        if not own.size:
-            return np.zeros(3), np.zeros(3)
-        low, high = np.full(3, np.inf), np.full(3, -np.inf)
-        matrix = np.empty(9)
-        for geom in own:
-            mujoco.mju_quat2Mat(matrix, model.geom_quat[geom])
-            rotation = matrix.reshape(3, 3)
-            center = model.geom_pos[geom] + rotation @ model.geom_aabb[geom][:3]
-            half = np.abs(rotation) @ model.geom_aabb[geom][3:]
-            low, high = np.minimum(low, center - half), np.maximum(high, center + half)
-        return low, high
-
-
-class _RawRows:
-    """Contacts of some states as MuJoCo reports them."""
-
-    __slots__ = ("distance", "exclude", "geom", "normal", "state")
-
-    def __init__(
-        self,
-        found: list[tuple[int, int]],
-        pieces: list[tuple[npt.NDArray[np.int32], Floats, Floats, npt.NDArray[np.int32]]],
-    ) -> None:
-        states, counts = zip(*found, strict=True)
-        self.state = np.repeat(np.array(states, dtype=np.intp), counts)
-        self.geom = np.concatenate([piece[0] for piece in pieces])
-        self.distance = np.concatenate([piece[1] for piece in pieces])
-        self.normal = np.concatenate([piece[2] for piece in pieces])
-        self.exclude = np.concatenate([piece[3] for piece in pieces])
-
-
-_EMPTY = ContactRows(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, 3)), np.zeros(0, dtype=np.bool_))
+        return box_of(model, own) if own.size else (np.zeros(3), np.zeros(3))

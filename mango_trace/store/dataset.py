@@ -137,6 +137,9 @@ class Dataset:
         count = record.n_states if is_state else record.n_steps
         first, last = start // CHUNK_ROWS, max(start, start + count - 1) // CHUNK_ROWS
         try:
+            there = int(self._array(record, name).shape[0])
+            if there < start + count:
+                raise ValueError(f"the array ends at row {there}, the trace at {start + count}")
             pieces = [self._chunk(record, name, chunk) for chunk in range(first, last + 1)]
         except Exception as error:  # zarr and its codecs raise whatever they like
             reason = f"{name} cannot be read: {error}; chunks {self._names(record, name, first, last)}"
@@ -144,9 +147,6 @@ class Dataset:
         whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         offset = start - first * CHUNK_ROWS
         values = whole[offset : offset + count]
-        if len(values) != count:
-            reason = f"{name} holds {len(values)} of {count} rows"
-            raise TraceError(record.trace_id, reason)
         if verify and checksum(values) != record.checksums.get(name):
             raise TraceError(record.trace_id, self._mismatch(record, name, first, last))
         values.setflags(write=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from mango_trace.store.layout import FORMAT_VERSION, INDEX, write_atomically
 from mango_trace.store.metadata import TraceMetadata
 
 _VERSION_KEY = b"mango_trace.format_version"
+
+_GROUP = re.compile(r"[A-Za-z0-9-]+")
+_ARRAY = re.compile(r"(state|step)/[A-Za-z0-9_]+")
+_REQUIRED = frozenset({"state/time", "state/qpos", "step/action", "step/reward", "step/success"})
 
 _SCHEMA = pa.schema(
     [
@@ -83,27 +88,28 @@ def trace_digest(scene: str, checksums: Mapping[str, str], metadata: TraceMetada
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def write_index(segment: Path, records: Sequence[TraceRecord]) -> None:
-    """Replace the index of a segment in one step."""
-    rows = [
-        {
-            "trace_id": record.trace_id,
-            "scene": record.scene,
-            "group": record.group,
-            "state_start": record.state_start,
-            "n_states": record.n_states,
-            "step_start": record.step_start,
-            "n_steps": record.n_steps,
-            "checksums": json.dumps(dict(record.checksums), sort_keys=True),
-            "live_success": record.live_success,
-            "first_success_step": record.first_success_step,
-            "recorded_at": record.recorded_at,
-            "metadata": record.metadata.model_dump_json(),
-        }
-        for record in records
-    ]
+def index_row(record: TraceRecord) -> dict[str, Any]:
+    """A trace as a row of the index."""
+    return {
+        "trace_id": record.trace_id,
+        "scene": record.scene,
+        "group": record.group,
+        "state_start": record.state_start,
+        "n_states": record.n_states,
+        "step_start": record.step_start,
+        "n_steps": record.n_steps,
+        "checksums": json.dumps(dict(record.checksums), sort_keys=True),
+        "live_success": record.live_success,
+        "first_success_step": record.first_success_step,
+        "recorded_at": record.recorded_at,
+        "metadata": record.metadata.model_dump_json(),
+    }
+
+
+def write_index(segment: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Replace the index of a segment in one step by rows from :func:`index_row`."""
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), sink, compression="zstd")
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=_SCHEMA), sink, compression="zstd")
     write_atomically(segment / INDEX, sink.getvalue().to_pybytes())
 
 
@@ -121,7 +127,10 @@ def read_index(segment: Path) -> list[TraceRecord]:
         table = pq.read_table(path, partitioning=None)
     except (pa.ArrowException, OSError) as error:
         raise DatasetError(f"{path}: {error}") from error
-    version = int((table.schema.metadata or {}).get(_VERSION_KEY, b"0"))
+    try:
+        version = int((table.schema.metadata or {}).get(_VERSION_KEY, b"0"))
+    except ValueError as error:
+        raise DatasetError(f"{path}: its format version is no number") from error
     if version > FORMAT_VERSION:
         raise NewerFormatError(str(path), version, FORMAT_VERSION)
     missing = [name for name in _SCHEMA.names if name not in table.schema.names]
@@ -132,23 +141,41 @@ def read_index(segment: Path) -> list[TraceRecord]:
 
 def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
     try:
-        metadata = TraceMetadata.model_validate_json(row["metadata"])
-        checksums = json.loads(row["checksums"])
-    except (ValidationError, ValueError) as error:
+        record = TraceRecord(
+            trace_id=str(row["trace_id"]),
+            segment=segment,
+            scene=str(row["scene"]),
+            group=str(row["group"]),
+            state_start=int(row["state_start"]),
+            n_states=int(row["n_states"]),
+            step_start=int(row["step_start"]),
+            n_steps=int(row["n_steps"]),
+            checksums=dict(json.loads(row["checksums"])),
+            live_success=row["live_success"],
+            first_success_step=row["first_success_step"],
+            recorded_at=round(row["recorded_at"].timestamp() * 1e6),
+            metadata=TraceMetadata.model_validate_json(row["metadata"]),
+        )
+    except (ValidationError, ValueError, TypeError, AttributeError) as error:
         raise DatasetError(f"{path}: trace {row['trace_id']}: {error}") from error
-    recorded = row["recorded_at"]
-    return TraceRecord(
-        trace_id=row["trace_id"],
-        segment=segment,
-        scene=row["scene"],
-        group=row["group"],
-        state_start=row["state_start"],
-        n_states=row["n_states"],
-        step_start=row["step_start"],
-        n_steps=row["n_steps"],
-        checksums=checksums,
-        live_success=row["live_success"],
-        first_success_step=row["first_success_step"],
-        recorded_at=round(recorded.timestamp() * 1e6),
-        metadata=metadata,
-    )
+    problem = _problem(record)
+    if problem:
+        raise DatasetError(f"{path}: trace {record.trace_id}: {problem}")
+    return record
+
+
+def _problem(record: TraceRecord) -> str | None:
+    """What is wrong with a row that another program may have written; names become paths."""
+    if not _GROUP.fullmatch(record.group):
+        return f"{record.group!r} is no name of a group"
+    bad = sorted(path for path in record.checksums if not _ARRAY.fullmatch(path))
+    if bad:
+        return f"{bad[0]!r} is no name of an array"
+    missing = sorted(_REQUIRED - record.checksums.keys())
+    if missing:
+        return f"no checksum of {', '.join(missing)}"
+    if min(record.state_start, record.step_start, record.n_steps) < 0:
+        return "a negative number of rows"
+    if record.n_states != record.n_steps + 1:
+        return f"{record.n_states} states do not go with {record.n_steps} steps"
+    return None

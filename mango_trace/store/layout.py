@@ -3,6 +3,7 @@
 ::
 
     DATASET/dataset.json                     format version, name, licence, how it was made
+    DATASET/writers.lock                     held by writers, alone by whoever compacts
     DATASET/scenes/<sha256>/                 scene packages
     DATASET/segments/<id>/states.zarr        Zarr v3 arrays, traces concatenated along time
     DATASET/segments/<id>/episodes.parquet   the commit point: a trace exists when its row does
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from zarr.codecs import BloscCodec, BytesCodec, TransposeCodec
@@ -23,13 +24,19 @@ FORMAT_VERSION: Final = 1
 """Version of the dataset format."""
 
 DATASET_FILE: Final = "dataset.json"
+LOCK: Final = "writers.lock"
 SCENES: Final = "scenes"
 SEGMENTS: Final = "segments"
 ARRAYS: Final = "states.zarr"
 INDEX: Final = "episodes.parquet"
 
 CHUNK_ROWS: Final = 4096
-"""States in a chunk. About ten LIBERO episodes, so that 10,000 traces need few files."""
+"""States in a chunk. About ten LIBERO episodes, so that 10,000 traces need few files. The shape of an
+array is a multiple of it; which of its rows belong to a trace is in the index."""
+
+LEVEL: Final = 5
+"""Effort of compression. On LIBERO traces 7 takes 0.2 % and 9 takes 2 % less room than 5, at a quarter
+and a thirtieth of the speed; 1 takes 4 % more at two to three times the speed."""
 
 SUCCESS_UNKNOWN: Final = 255
 """Value of ``success`` for steps at which the benchmark gave none."""
@@ -107,17 +114,20 @@ def write_atomically(path: Path, content: bytes) -> None:
     part.replace(path)
 
 
-def state_codecs(level: int) -> dict[str, object]:
-    """Codecs for a float64 array of shape ``(N, width)``.
+def codecs(level: int, itemsize: int) -> dict[str, Any]:
+    """Codecs for an array of shape ``(N, width)``.
 
     Columns are laid out contiguously in time and their bytes shuffled: signs, exponents and leading
     mantissa bits of a smooth signal then stand together.
 
     Args:
-        level: Effort of zstd, 1 to 9.
+        level: Effort of zstd, 1 to 9. It matters to writers only.
+        itemsize: Bytes of a number.
     """
     return {
         "filters": [TransposeCodec(order=(1, 0))],
         "serializer": BytesCodec(endian="little"),
-        "compressors": [BloscCodec(cname="zstd", clevel=level, shuffle="shuffle", typesize=8, blocksize=0)],
+        "compressors": [
+            BloscCodec(cname="zstd", clevel=level, shuffle="shuffle", typesize=itemsize, blocksize=0)
+        ],
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,10 +10,8 @@ from pathlib import Path
 from mango_trace.errors import DatasetError, MangoTraceError
 from mango_trace.store.dataset import Dataset
 from mango_trace.store.index import TraceRecord
-from mango_trace.store.layout import SCENES, SEGMENTS
-from mango_trace.store.writer import DatasetWriter, segment_lock
-
-_COMPACT_LEVEL = 9
+from mango_trace.store.layout import INDEX, SCENES, SEGMENTS, read_info
+from mango_trace.store.writer import DatasetWriter, dataset_lock
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +48,12 @@ def verify_dataset(dataset: Dataset) -> Iterator[Check]:
 
 def in_stored_order(records: Iterable[TraceRecord]) -> list[TraceRecord]:
     """Order in which neighbouring traces share chunks."""
-    return sorted(records, key=lambda record: (record.segment, record.group, record.state_start))
+    return sorted(
+        records, key=lambda record: (record.scene, record.segment, record.group, record.state_start)
+    )
 
 
-def compact_dataset(root: Path, source: Dataset | None = None) -> tuple[int, int]:
+def compact_dataset(root: Path) -> tuple[int, int]:
     """Merge all segments into few, without rows that belong to no trace.
 
     The new segments are written and read back before the old ones go; killed in between, both are
@@ -62,7 +61,6 @@ def compact_dataset(root: Path, source: Dataset | None = None) -> tuple[int, int
 
     Args:
         root: Directory of the dataset.
-        source: The opened dataset, if it is open already.
 
     Returns:
         Number of traces, and of segments that were merged.
@@ -71,34 +69,49 @@ def compact_dataset(root: Path, source: Dataset | None = None) -> tuple[int, int
         DatasetError: Something in the dataset is broken, or a recorder is still writing to it;
             nothing is changed.
     """
-    dataset = source or Dataset(root)
-    records = dataset.records
-    if dataset.problems:
-        raise DatasetError(
-            f"{root}: not compacted, some of it cannot be read: "
-            + "; ".join(str(problem) for problem in dataset.problems)
-        )
-    old = [path for path in (root / SEGMENTS).iterdir() if path.is_dir()]
-    with contextlib.ExitStack() as stack:
-        for path in old:
-            stack.enter_context(segment_lock(path))
-        writer = DatasetWriter(root, level=_COMPACT_LEVEL)
-        for record in sorted(records, key=lambda record: (record.scene, record.trace_id)):
-            writer.add(dataset.load(record), recorded_at=record.recorded_at)
-        writer.close()
-        gone = frozenset(path.name for path in old)
-        merged = Dataset(root, without_segments=gone)
-        bad = sum(check.problem is not None for check in verify_dataset(merged))
-        if bad or {r.trace_id for r in merged.records} != {r.trace_id for r in records}:
-            raise DatasetError(f"{root}: not compacted, {bad} copied traces do not verify")
-        for path in old:
-            shutil.rmtree(path)
-    _drop_unused_scenes(root, {record.scene for record in records})
+    read_info(root)
+    with dataset_lock(root, alone=True):
+        dataset = Dataset(root)
+        records = dataset.records
+        if dataset.problems:
+            raise DatasetError(
+                f"{root}: not compacted, some of it cannot be read: "
+                + "; ".join(str(problem) for problem in dataset.problems)
+            )
+        old = [path for path in (root / SEGMENTS).iterdir() if path.is_dir()]
+        writer = DatasetWriter(root, locked=True)
+        try:
+            _copy(dataset, writer)
+        except BaseException:
+            writer.close()
+            _drop_segments(writer.segments)
+            raise
+        _drop_segments(old)
+        _drop_unused_scenes(root, {record.scene for record in records})
     return len(records), len(old)
 
 
+def _copy(dataset: Dataset, writer: DatasetWriter) -> None:
+    """Write every trace again and read it back."""
+    for record in in_stored_order(dataset.records):
+        writer.add(dataset.load(record), recorded_at=record.recorded_at)
+    writer.close()
+    others = frozenset(path.name for path in (dataset.root / SEGMENTS).iterdir())
+    merged = Dataset(dataset.root, without_segments=others - {path.name for path in writer.segments})
+    bad = sum(check.problem is not None for check in verify_dataset(merged))
+    if bad or {r.trace_id for r in merged.records} != {r.trace_id for r in dataset.records}:
+        raise DatasetError(f"{dataset.root}: not compacted, {bad} copied traces do not verify")
+
+
+def _drop_segments(segments: Iterable[Path]) -> None:
+    for path in segments:
+        # Without its index a segment holds no traces; the other way round it would hold broken ones.
+        (path / INDEX).unlink(missing_ok=True)
+        shutil.rmtree(path)
+
+
 def _drop_unused_scenes(root: Path, used: set[str]) -> None:
-    for path in (root / SCENES).iterdir():
+    for path in (root / SCENES).iterdir() if (root / SCENES).is_dir() else ():
         if path.name not in used:
             shutil.rmtree(path)
 

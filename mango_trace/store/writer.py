@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import os
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -19,25 +21,29 @@ import zarr
 
 from mango_trace.errors import DatasetError, TraceError
 from mango_trace.scene.package import ScenePackage, write_package
-from mango_trace.store.index import TraceRecord, trace_digest, write_index
+from mango_trace.store.column import Column
+from mango_trace.store.index import TraceRecord, index_row, trace_digest, write_index
 from mango_trace.store.layout import (
     ARRAYS,
     CHUNK_ROWS,
+    LEVEL,
+    LOCK,
     SCENES,
     SEGMENTS,
     DatasetInfo,
+    codecs,
     create_dataset,
-    state_codecs,
 )
 from mango_trace.store.trace import Trace
 
-_LOCK = "writer.lock"
 _SEGMENT_TRACES = 512  # the index is rewritten with every commit, so a segment stays small
+_OPEN_GROUPS = 4  # groups whose last chunks are in memory, about 10 MB each
+_COMPONENT = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(slots=True)
 class _Group:
-    arrays: dict[str, Any]
+    columns: dict[str, Column]
     states: int = 0
     steps: int = 0
 
@@ -52,23 +58,30 @@ class DatasetWriter:
         root: Directory of the dataset; created when it does not exist.
         info: What a new dataset says of itself.
         level: Effort of compression, 1 to 9.
+        locked: The caller holds the whole dataset already.
 
     Raises:
-        DatasetError: The directory holds something else.
+        DatasetError: The directory holds something else, or it is being compacted.
         NewerFormatError: It holds a dataset of a newer format.
     """
 
-    def __init__(self, root: Path, info: DatasetInfo | None = None, *, level: int = 5) -> None:
+    def __init__(
+        self, root: Path, info: DatasetInfo | None = None, *, level: int = LEVEL, locked: bool = False
+    ) -> None:
         self.root = root
         self.info = create_dataset(root, info or DatasetInfo(name=root.name))
+        self.segments: list[Path] = []
         self._level = level
+        self._lock = contextlib.ExitStack()
+        self._locked = locked
         self._segment: Path | None = None
-        self._lock: contextlib.ExitStack | None = None
         self._groups: dict[str, _Group] = {}
-        self._records: list[TraceRecord] = []
+        self._rows: list[dict[str, Any]] = []
+        self._hold()
 
     def add_scene(self, package: ScenePackage) -> str:
         """Store a scene package, once, and return its digest."""
+        self._hold()
         write_package(package, self.root / SCENES)
         return package.digest
 
@@ -85,20 +98,16 @@ class DatasetWriter:
         Raises:
             TraceError: Its arrays do not fit together, or its scene is not in the dataset.
         """
-        self._check(trace)
+        self._hold()
         arrays = {name: np.ascontiguousarray(values) for name, values in trace.arrays().items()}
-        if self._segment is None or len(self._records) >= _SEGMENT_TRACES:
+        self._check(trace, arrays)
+        if self._segment is None or len(self._rows) >= _SEGMENT_TRACES:
             self._start_segment()
         assert self._segment is not None
         name = _group_name(trace.scene, arrays)
-        group = self._groups.get(name) or self._open_group(name, arrays)
-        # Rows behind the last commit, left by a write that failed, are written over.
+        group = self._group(name, arrays)
         for path, values in arrays.items():
-            start = group.states if path.startswith("state/") else group.steps
-            array = group.arrays[path]
-            if array.shape[0] < start + len(values):
-                array.resize((start + len(values), array.shape[1]))
-            array[start : start + len(values)] = values
+            group.columns[path].write(values)
         checksums = {path: checksum(values) for path, values in arrays.items()}
         record = TraceRecord(
             trace_id=trace_digest(trace.scene, checksums, trace.metadata),
@@ -115,17 +124,31 @@ class DatasetWriter:
             recorded_at=recorded_at if recorded_at is not None else time.time_ns() // 1000,
             metadata=trace.metadata,
         )
-        write_index(self._segment, [*self._records, record])
-        self._records.append(record)
+        row = index_row(record)
+        write_index(self._segment, [*self._rows, row])
+        self._rows.append(row)
+        for column in group.columns.values():
+            column.commit()
         group.states += record.n_states
         group.steps += record.n_steps
         return record
 
     def close(self) -> None:
         """Give up the current segment; what was added stays."""
-        if self._lock is not None:
-            self._lock.close()
-        self._segment, self._lock = None, None
+        self._end_segment()
+        self._lock.close()
+
+    def _end_segment(self) -> None:
+        for name in list(self._groups):
+            self._release(name)
+        self._segment, self._groups, self._rows = None, {}, []
+
+    def _hold(self) -> None:
+        """Keep others from compacting the dataset until :meth:`close`; the system ends it with us."""
+        if not self._locked:
+            self._lock.enter_context(dataset_lock(self.root, alone=False))
+            self._locked = True
+            self._lock.callback(setattr, self, "_locked", False)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -135,57 +158,87 @@ class DatasetWriter:
         """Close it."""
         self.close()
 
-    def _check(self, trace: Trace) -> None:
+    def _check(self, trace: Trace, arrays: dict[str, npt.NDArray[Any]]) -> None:
         name = f"{trace.metadata.task}#{trace.metadata.episode}"
         n = trace.n_states
         if not (self.root / SCENES / trace.scene).is_dir():
             raise TraceError(name, f"its scene {trace.scene[:12]} is not in the dataset")
-        for path, values in trace.arrays().items():
+        if "time" not in trace.states:
+            raise TraceError(name, "state/time is missing")
+        for path, values in arrays.items():
             expected = n if path.startswith("state/") else n - 1
             if values.ndim != 2 or len(values) != expected:
                 raise TraceError(name, f"{path} has shape {values.shape}, expected {expected} rows")
+            dtype = np.uint8 if path == "step/success" else np.float64
+            if values.dtype != dtype:
+                raise TraceError(name, f"{path} has type {values.dtype}, expected {np.dtype(dtype)}")
+            if not _COMPONENT.fullmatch(path.partition("/")[2]):
+                raise TraceError(name, f"{path!r} is no name of an array")
 
     def _start_segment(self) -> None:
-        self.close()
+        self._end_segment()
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
         self._segment = self.root / SEGMENTS / f"{stamp}-{uuid.uuid4().hex[:10]}"
         self._segment.mkdir(parents=True)
-        self._lock = contextlib.ExitStack()
-        self._lock.enter_context(segment_lock(self._segment))
-        self._groups, self._records = {}, []
+        self.segments.append(self._segment)
 
-    def _open_group(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> _Group:
+    def _group(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> _Group:
+        """The arrays for traces of one kind; those of the last few kinds stay in memory."""
         assert self._segment is not None
-        root = zarr.open_group(str(self._segment / ARRAYS), mode="a", zarr_format=3)
-        group = root.require_group(name)
-        created = {
-            path: group.create_array(
+        group = self._groups.pop(name, None)
+        if group is None:
+            group = _Group(self._new_columns(name, arrays))
+        self._groups[name] = group  # the last one used stands last
+        for other in list(self._groups)[:-_OPEN_GROUPS]:
+            self._release(other)
+        return group
+
+    def _new_columns(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Column]:
+        assert self._segment is not None
+        folder = self._segment / ARRAYS
+        parent = zarr.open_group(str(folder), mode="a", zarr_format=3).require_group(name)
+        columns = {}
+        for path, values in arrays.items():
+            width = values.shape[1]
+            parent.create_array(
                 path,
-                shape=(0, values.shape[1]),
+                shape=(0, width),
                 dtype=values.dtype,
-                chunks=(CHUNK_ROWS, max(1, values.shape[1])),
+                chunks=(CHUNK_ROWS, max(1, width)),
                 fill_value=0,
-                **_codecs(values.dtype, self._level),
+                **codecs(self._level, values.dtype.itemsize),
             )
-            for path, values in arrays.items()
-        }
-        self._groups[name] = _Group(created)
-        return self._groups[name]
+            columns[path] = Column(folder / name / path, width, values.dtype, self._level)
+        return columns
+
+    def _release(self, name: str) -> None:
+        for column in self._groups[name].columns.values():
+            column.release()
 
 
 @contextlib.contextmanager
-def segment_lock(segment: Path) -> Iterator[None]:
-    """Hold a segment for writing; the system lets go of it when the process dies.
+def dataset_lock(root: Path, *, alone: bool) -> Iterator[None]:
+    """Hold a dataset: many writers may, or one that rewrites it alone.
+
+    The system lets go of it when the process dies.
+
+    Args:
+        root: Directory of the dataset.
+        alone: Keep writers out.
 
     Raises:
-        DatasetError: Another writer holds it.
+        DatasetError: It is held in a way that excludes this one.
     """
-    with (segment / _LOCK).open("w") as file:
+    handle = os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise DatasetError(f"{segment}: a recorder is still writing to it") from error
+            holder = "a recorder is still writing to it" if alone else "it is being compacted"
+            raise DatasetError(f"{root}: {holder}; try again when that is done") from error
         yield
+    finally:
+        os.close(handle)
 
 
 def checksum(values: npt.NDArray[Any]) -> str:
@@ -198,7 +251,3 @@ def _group_name(scene: str, arrays: dict[str, npt.NDArray[Any]]) -> str:
     """Traces share arrays when they share the scene and all widths."""
     widths = ",".join(f"{path}:{values.shape[1]}" for path, values in sorted(arrays.items()))
     return f"{scene[:16]}-{hashlib.sha256(widths.encode()).hexdigest()[:6]}"
-
-
-def _codecs(dtype: np.dtype[Any], level: int) -> dict[str, Any]:
-    return state_codecs(level) if dtype == np.float64 else {}

@@ -54,9 +54,10 @@ class VerdictDatabase:
         if tables and "meta" not in tables:
             raise DatabaseError(f"{self.path}: a DuckDB file, but no verdict database")
         if not tables:
-            for statement in duckdb.extract_statements(_schema()):
-                self._con.execute(statement).fetchall()
-            self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
+            with self._transaction():  # killed in between, the file is as good as new
+                for statement in duckdb.extract_statements(_schema()):
+                    self._con.execute(statement).fetchall()
+                self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         _check_version(self._con, self.path)
 
     @property
@@ -186,8 +187,8 @@ def _schema() -> str:
 def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         rows = connection.sql("SELECT value FROM meta WHERE key = 'schema_version'").fetchall()
-    except duckdb.Error as error:
+        version = int(rows[0][0])
+    except (duckdb.Error, IndexError, ValueError) as error:
         raise DatabaseError(f"{path}: a DuckDB file, but no verdict database") from error
-    version = int(rows[0][0]) if rows else 0
     if version > SCHEMA_VERSION:
         raise NewerFormatError(str(path), version, SCHEMA_VERSION)

@@ -1,0 +1,96 @@
+"""Boxes and spheres around geoms: where there can be no contact, none is looked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mango_trace.signals.base import Floats
+from mango_trace.truth import Mask
+
+_SLACK = 1e-6  # m; covers rounding in the bounds, which decide nothing by themselves
+_ENDLESS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+
+
+@dataclass(frozen=True, slots=True)
+class BodyBounds:
+    """What encloses some geoms of one body, margins included.
+
+    Attributes:
+        body: Number of the body.
+        center: Middle of the box, in the body's frame, m.
+        half: Half extents of the box along the body's axes, m; infinite for planes.
+        radius: Radius of a sphere around ``center`` that encloses them too, m.
+    """
+
+    body: int
+    center: Floats
+    half: Floats
+    radius: float
+
+
+def bounds_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[BodyBounds, ...]:
+    """Bounds of geoms, one for each body that carries any.
+
+    Args:
+        model: Model of the scene.
+        geoms: Geom numbers.
+    """
+    margin = max(model.pair_margin + model.pair_gap, default=0.0) + _SLACK
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
+        margin += model.opt.o_margin
+    found = []
+    for body in np.unique(model.geom_bodyid[geoms]).tolist():
+        own = geoms[model.geom_bodyid[geoms] == body]
+        low, high = box_of(model, own)
+        reach = model.geom_margin[own] + model.geom_gap[own] + margin
+        center, half = (low + high) / 2, (high - low) / 2
+        distance = np.linalg.norm(model.geom_pos[own] - center, axis=1) + model.geom_rbound[own]
+        radius = min(float((distance + reach).max()), float(np.linalg.norm(half + reach.max())))
+        if np.isin(model.geom_type[own], _ENDLESS).any():
+            half, radius = np.full(3, np.inf), np.inf
+        found.append(BodyBounds(body, center, half + reach.max(), radius))
+    return tuple(found)
+
+
+def box_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Lower and upper corner of the box around geoms of one body, in the body's frame, ``(3,)`` m."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    matrix = np.empty(9)
+    for geom in geoms.tolist():
+        mujoco.mju_quat2Mat(matrix, model.geom_quat[geom])
+        rotation = matrix.reshape(3, 3)
+        center = model.geom_pos[geom] + rotation @ model.geom_aabb[geom][:3]
+        half = np.abs(rotation) @ model.geom_aabb[geom][3:]
+        low, high = np.minimum(low, center - half), np.maximum(high, center + half)
+    return low, high
+
+
+def may_touch(first: BodyBounds, second: BodyBounds, positions: Floats, matrices: Floats) -> Mask:
+    """States in which two bounds meet: a superset of those with a contact.
+
+    Args:
+        first: Bounds of one body.
+        second: Bounds of the other.
+        positions: Positions of all bodies, ``(T, nbody, 3)`` m.
+        matrices: Rotation matrices of all bodies, ``(T, nbody, 9)``.
+    """
+    if not np.isfinite(first.radius + second.radius):
+        return np.ones(len(positions), dtype=np.bool_)
+    rotation_1 = matrices[:, first.body].reshape(-1, 3, 3)
+    rotation_2 = matrices[:, second.body].reshape(-1, 3, 3)
+    offset = positions[:, second.body] - positions[:, first.body]
+    offset = offset + rotation_2 @ second.center - rotation_1 @ first.center
+    meet: Mask = (offset * offset).sum(axis=1) <= (first.radius + second.radius) ** 2
+    near = np.flatnonzero(meet)
+    for rotation, half, radius in (
+        (rotation_1[near], first.half, second.radius),
+        (rotation_2[near], second.half, first.radius),
+    ):
+        local = np.einsum("tji,tj->ti", rotation, offset[near])
+        outside = np.maximum(np.abs(local) - half, 0.0)
+        meet[near] &= (outside * outside).sum(axis=1) <= radius**2
+    return meet
