@@ -155,7 +155,10 @@ def _recording(folder: Path) -> list[Measurement]:
     return [
         Measurement("env.step without rendering", stepping / steps * 1e3, "ms/step"),
         Measurement(
-            "recording, commit included", added / steps * 1e3, "ms/step", "of env.step",
+            "recording, commit included",
+            added / steps * 1e3,
+            "ms/step",
+            "of env.step",
             added / stepping,
         ),
     ]
@@ -194,9 +197,7 @@ def _raw_bytes(root: Path) -> int:
 
 
 def _array_bytes(root: Path, path: str) -> int:
-    return sum(
-        size_on_disk(folder) for folder in (root / SEGMENTS).glob(f"*/states.zarr/*/{path}/c")
-    )
+    return sum(size_on_disk(folder) for folder in (root / SEGMENTS).glob(f"*/states.zarr/*/{path}/c"))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -86,9 +86,7 @@ def _counts(
     if workers == 1:
         yield from (_check(suite, index, settings) for suite, index in jobs)
         return
-    with ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn")
-    ) as pool:
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
         futures = [pool.submit(_check, suite, index, settings) for suite, index in jobs]
         for future in as_completed(futures):
             yield future.result()

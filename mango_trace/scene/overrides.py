@@ -87,7 +87,7 @@ def restore_fields(model: mujoco.MjModel, compiled: PristineModel, fields: Itera
     """
     for field in fields:
         if field in compiled and field.startswith("opt_"):
-            _write_row(model, field, "#0", compiled[field])
+            _set_option(model, field, compiled[field])
         elif field in compiled:
             getattr(model, field)[...] = compiled[field]
 
@@ -131,14 +131,10 @@ def _row_name(model: mujoco.MjModel, field: str, row: int) -> str:
 
 
 def _write_row(model: mujoco.MjModel, field: str, name: str, numbers: npt.NDArray[np.float64]) -> None:
-    kind, _, attribute = field.partition("_")
+    kind = field.split("_", 1)[0]
     if not np.isfinite(numbers).all():
         raise SceneError(f"model override {field}[{name}] is not finite")
-    if kind == "opt":
-        value = numbers if np.ndim(getattr(model.opt, attribute)) else float(numbers[0])
-        setattr(model.opt, attribute, value)
-        return
-    array = getattr(model, field)
+    array = _values(model, field).copy() if kind == "opt" else getattr(model, field)
     if name.startswith("#") and name[1:].isdigit():
         row = int(name[1:])
         if kind == "geom":
@@ -150,3 +146,10 @@ def _write_row(model: mujoco.MjModel, field: str, name: str, numbers: npt.NDArra
     if not 0 <= row < len(array) or np.size(array[row]) != numbers.size:
         raise SceneError(f"model override {field}[{name}] with {numbers.size} numbers does not fit the model")
     array[row] = numbers.reshape(np.shape(array[row]))
+    if kind == "opt":
+        _set_option(model, field, array)
+
+
+def _set_option(model: mujoco.MjModel, field: str, values: npt.NDArray[np.float64]) -> None:
+    option = field.removeprefix("opt_")
+    setattr(model.opt, option, values if np.ndim(getattr(model.opt, option)) else float(values[0]))

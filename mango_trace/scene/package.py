@@ -177,7 +177,7 @@ def check_xml(xml: str, assets: frozenset[str], where: str) -> None:
 def _check_version(directory: Path, document: bytes) -> None:
     try:
         version = json.loads(document).get("format_version", FORMAT_VERSION)
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise SceneError(f"{directory}/scene.json: {error}") from error
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise NewerFormatError(f"{directory}/scene.json", version, FORMAT_VERSION)

@@ -95,9 +95,7 @@ def document(*actions: dict[str, Any], **more: Any) -> FineGrainedOracle:
     return parse_oracle(json.dumps(top), "o")
 
 
-def compiled(
-    *actions: dict[str, Any], libraries: Libraries | None = None, **more: Any
-) -> CompiledOracle:
+def compiled(*actions: dict[str, Any], libraries: Libraries | None = None, **more: Any) -> CompiledOracle:
     return compile_oracle(document(*actions, **more), SCENE, CATALOGUE, libraries, name="o.json")
 
 
@@ -245,9 +243,7 @@ def test_repetition_and_contradiction_in_one_action() -> None:
     near = call("near", "bowl_1", "plate_1")
     [(path, message)] = problems(action(near, call("near", "bowl_1", "plate_1", 0.05)))
     assert path == "plan.0.actions.0.monitoring.1"
-    assert message == (
-        "near(bowl_1, plate_1, 0.05) is already monitored at plan.0.actions.0.monitoring.0"
-    )
+    assert message == ("near(bowl_1, plate_1, 0.05) is already monitored at plan.0.actions.0.monitoring.0")
     [(path, message)] = problems(action(near, {**near, "negate": True}))
     assert path == "plan.0.actions.0.monitoring.1"
     assert "can never hold" in message
@@ -262,9 +258,7 @@ def test_what_no_trace_can_pass() -> None:
     near = call("near", "bowl_1", "plate_1")
     [(path, message)] = problems(action(near), never=[near])
     assert path == "plan.0.actions.0"
-    assert (
-        message == "needs near(bowl_1, plate_1, 0.05), which never.0 forbids: this can never hold"
-    )
+    assert message == "needs near(bowl_1, plate_1, 0.05), which never.0 forbids: this can never hold"
     assert compiled(action(near), never=[{**near, "negate": True}])
     ends = [action(near, at_end=True), action({**near, "negate": True}, at_end=True)]
     [(path, message)] = problems(*ends)

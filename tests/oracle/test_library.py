@@ -166,9 +166,7 @@ def test_depth_is_limited() -> None:
     assert found == [("atomic_oracles.0.expression", "nested 9 levels deep; the limit is 8")]
     for _ in range(400):
         expression = {"not": expression}
-    assert refusal(oracles_text(oracle(expression=expression))) == [
-        ("", "nested deeper than 32 levels")
-    ]
+    assert refusal(oracles_text(oracle(expression=expression))) == [("", "nested deeper than 32 levels")]
 
 
 def test_every_problem_at_once() -> None:

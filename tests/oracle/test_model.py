@@ -268,9 +268,7 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda children: (
         st.lists(children, max_size=3)
-        | st.dictionaries(
-            st.text(max_size=5) | st.sampled_from(["plan", "step"]), children, max_size=3
-        )
+        | st.dictionaries(st.text(max_size=5) | st.sampled_from(["plan", "step"]), children, max_size=3)
     ),
     max_leaves=8,
 )

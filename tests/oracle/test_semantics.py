@@ -137,13 +137,9 @@ class Automaton:
             while edge > 0 and self.holds(i, edge - 1):
                 edge -= 1
             return 0 < edge < c
-        return any(
-            self.holds(i, t) and not self.holds(i, t - 1) for t in range(1, min(c, self.length))
-        )
+        return any(self.holds(i, t) and not self.holds(i, t - 1) for t in range(1, min(c, self.length)))
 
-    def predecessor(
-        self, node: Group | int, i: int, before: list[int] | None = None
-    ) -> list[int] | None:
+    def predecessor(self, node: Group | int, i: int, before: list[int] | None = None) -> list[int] | None:
         if isinstance(node, int):
             return before
         for child in node.children:
@@ -174,9 +170,7 @@ def declared(oracle: CompiledOracle, bits: Bits) -> bool:
     def fits(node: Group | int, after: int, chosen: Sequence[int]) -> bool:
         if isinstance(node, int):
             first = chosen[node] - oracle.actions[node].hold + 1
-            return first > after and all(
-                automaton.holds(node, t) for t in range(first, chosen[node] + 1)
-            )
+            return first > after and all(automaton.holds(node, t) for t in range(first, chosen[node] + 1))
         for child in node.children:
             if not fits(child, after, chosen):
                 return False
@@ -223,11 +217,7 @@ def oracles(draw: st.DrawFn, *, positive: bool = False) -> CompiledOracle:
     groups = tuple(Group(draw(MODES), tuple(next(counter) for _ in range(n))) for n in sizes)
     used = {t for texts, _, _ in actions for t in texts}
     free = [t for n in NAMES for t in (n, f"not {n}") if t not in used]
-    never = (
-        [draw(st.sampled_from(free))]
-        if not positive and free and draw(st.integers(0, 4)) == 0
-        else []
-    )
+    never = [draw(st.sampled_from(free))] if not positive and free and draw(st.integers(0, 4)) == 0 else []
     return build(Group(draw(MODES), groups), actions, never)
 
 
@@ -270,9 +260,7 @@ def test_equals_the_automaton_where_all_is_known(
     assert [a.ordering_violation for a in got.actions] == violations
     assert [a.too_early_at is not None for a in got.actions] == violations
     assert got.violations == sum(violations)
-    counted = [
-        want.counts(i) and not (order == "strict" and violations[i]) for i in range(len(violations))
-    ]
+    counted = [want.counts(i) and not (order == "strict" and violations[i]) for i in range(len(violations))]
     assert [a.outcome == "completed" for a in got.actions] == counted
     assert got.progress == sum(counted)
     for action in got.actions:
@@ -293,9 +281,7 @@ def test_equals_the_automaton_where_all_is_known(
 
 @settings(max_examples=40, deadline=None)
 @given(oracles(), traces(most=5, unknown=0))
-def test_earliest_match_equals_any_match(
-    oracle: CompiledOracle, bits: dict[str, list[int]]
-) -> None:
+def test_earliest_match_equals_any_match(oracle: CompiledOracle, bits: dict[str, list[int]]) -> None:
     got = judge(oracle, feed(oracle, bits), start=0)
     assert (got.outcome == "passed") == declared(oracle, bits)
 
@@ -312,9 +298,7 @@ def test_report_outcome_is_exact_over_all_assignments(
     assert got.reason != "wrong_order"
     for action in got.actions:
         i = action.index
-        status = {"completed": "passed", "not_reached": "failed"}.get(
-            action.outcome, action.outcome
-        )
+        status = {"completed": "passed", "not_reached": "failed"}.get(action.outcome, action.outcome)
         assert status == agreed({reading.counts(i) for reading in readings})
         found = {reading.violation(i) for reading in readings}
         assert action.ordering_violation is None or found == {action.ordering_violation}
@@ -371,13 +355,9 @@ def test_termination_table_is_exact(oracle: CompiledOracle, bits: dict[str, list
 
 @settings(max_examples=40, deadline=None)
 @given(oracles(), traces(most=8))
-def test_sequential_pass_implies_any_order_pass(
-    oracle: CompiledOracle, bits: dict[str, list[int]]
-) -> None:
+def test_sequential_pass_implies_any_order_pass(oracle: CompiledOracle, bits: dict[str, list[int]]) -> None:
     def loosen(node: Group | int) -> Group | int:
-        return (
-            node if isinstance(node, int) else Group("any_order", tuple(map(loosen, node.children)))
-        )
+        return node if isinstance(node, int) else Group("any_order", tuple(map(loosen, node.children)))
 
     loose = loosen(oracle.root)
     assert isinstance(loose, Group)
@@ -387,9 +367,7 @@ def test_sequential_pass_implies_any_order_pass(
     truths = feed(oracle, bits)
     table = termination(oracle, truths, 0, 3)
     ranks = {"failed": 0, "undetermined": 1, "passed": 2}
-    assert (
-        ranks[judge(free, truths, start=0).outcome] >= ranks[judge(oracle, truths, start=0).outcome]
-    )
+    assert ranks[judge(free, truths, start=0).outcome] >= ranks[judge(oracle, truths, start=0).outcome]
     assert ranks[table.any_order] >= ranks[table.sequential]
     assert ranks[table.any_order] >= ranks[table.once] >= ranks[table.at_end]
     assert ranks[table.once] >= ranks[table.held_k]

@@ -15,14 +15,14 @@ from mango_trace.store import Dataset, DatasetWriter, compact_dataset, verify_da
 from tests.killing import run_script
 from tests.synthetic import make_package, make_trace
 
-N, STATES, CHUNK = 40, 90, 256
+N, STATES, CHUNK = 25, 90, 256
 PACKAGE = make_package()
 
 SCRIPT = """
     import random, sys
     from pathlib import Path
     from mango_trace.store import DatasetWriter, column, dataset, writer
-    from tests.killing import kill_until_done
+    from tests.killing import duration_s, kill_until_done
     from tests.synthetic import make_package, make_trace
 
     folder, wanted, n, states, chunk = Path(sys.argv[1]), *map(int, sys.argv[2:])
@@ -30,21 +30,21 @@ SCRIPT = """
         module.CHUNK_ROWS = chunk
     package = make_package()
     chance, kills, turn = random.Random(8), 0, 0
+
+    def work():
+        root, done = folder / f"killed_{turn}", set()
+        if (root / "dataset.json").exists():
+            done = {record.metadata.episode for record in dataset.Dataset(root).records}
+        with DatasetWriter(root) as recorder:
+            recorder.add_scene(package)
+            for seed in range(n):
+                if seed not in done:
+                    recorder.add(make_trace(package, states, seed))
+
+    longest_s = duration_s(work) / 3
     while kills < wanted:
-        root = folder / f"killed_{turn}"
-
-        def work():
-            done = set()
-            if (root / "dataset.json").exists():
-                done = {record.metadata.episode for record in dataset.Dataset(root).records}
-            with DatasetWriter(root) as recorder:
-                recorder.add_scene(package)
-                for seed in range(n):
-                    if seed not in done:
-                        recorder.add(make_trace(package, states, seed))
-
-        kills += kill_until_done(work, lambda: chance.uniform(0.0, 0.6))
         turn += 1
+        kills += kill_until_done(work, chance, longest_s)
     print(turn, kills)
 """
 
@@ -61,7 +61,7 @@ def test_killed_at_random_instants_every_committed_trace_is_right_and_the_set_co
     for module in ("column", "writer", "dataset"):
         monkeypatch.setattr(f"mango_trace.store.{module}.CHUNK_ROWS", CHUNK)
     segments = 0
-    for turn in range(turns):
+    for turn in range(1, turns + 1):
         root = tmp_path / f"killed_{turn}"
         # A resumed recording starts a segment of its own: damage by a kill would still be there.
         dataset = Dataset(root)
@@ -73,9 +73,9 @@ def test_killed_at_random_instants_every_committed_trace_is_right_and_the_set_co
             for name, values in dataset.load(record, verify=False).arrays().items():
                 assert np.array_equal(values, expected[name])
         segments += len({r.segment for r in dataset.records})
-        compact_dataset(root)
-        assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == ids
-        assert not list((root / "segments").rglob("*.part"))
+    compact_dataset(root)
+    assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == ids
+    assert not list((root / "segments").rglob("*.part"))
     assert segments > turns  # some were killed between two traces
 
 

@@ -4,7 +4,7 @@ To add a task, add an entry to `PLANS`; an object that is grasped gets a line in
 names that the BDDL file of the task uses.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,27 +74,29 @@ def _place_in_basket(body: str, along_y_m: float) -> PlanStep:
 def _place_in_bottom_drawer(body: str) -> PlanStep:
     """Set down in the part of the open drawer that the cabinet does not cover, held at the near rim.
 
-    A bowl is wider than the gap between the front of the drawer and the handles above it. It comes down
-    close to the handles until its narrow lower part is in the drawer, then goes on under the handles.
-    On a closed drawer the only place left is the top of the cabinet.
+    The bowl is as wide as the gap between the front of the drawer and the handles of the drawers above. So
+    it passes the upper handle, goes into the drawer with its narrow lower part, pushes the drawer a little
+    further out from the inside, passes the middle handle, and goes on under it. On a closed drawer the only
+    place left is the top of the cabinet.
     """
     region = "white_cabinet_1_bottom_region"
 
-    def in_drawer(scene: Scene, y_m: float, z_m: float) -> Vector:
-        if scene.joint(_BOTTOM_DRAWER) > -0.07:
-            return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
-        # Across the drawer it is the cabinet with its handles, not the drawer, that decides.
-        cabinet = scene.body("white_cabinet_1")
-        return np.array([cabinet[0] + 0.035, cabinet[1] + y_m, scene.site(region)[2] + z_m])
+    def point(y_m: float, z_m: float) -> Callable[[Scene], Vector]:
+        def place(scene: Scene) -> Vector:
+            if scene.joint(_BOTTOM_DRAWER) > -0.07:
+                return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
+            # Relative to the cabinet: the handles are fixed to it, and the drawer gives way.
+            return displaced(scene.body("white_cabinet_1"), 0.035, y_m, z_m)
 
-    def entry(scene: Scene) -> Vector:
-        return in_drawer(scene, -0.1655, 0.0)
-
-    def target(scene: Scene) -> Vector:
-        return in_drawer(scene, -0.158, -0.010)
+        return place
 
     skill = Place(
-        body=body, target=target, entry=entry, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10
+        body=body,
+        target=point(-0.159, 0.028),
+        way_in=(point(-0.166, 0.095), point(-0.159, 0.068), point(-0.167, 0.066), point(-0.166, 0.043)),
+        beside_m=(0.085, -0.29),
+        drop_m=(0.09, -0.10),
+        hover_m=0.05,
     )
     return PlanStep("place_in", (body, region), skill)
 

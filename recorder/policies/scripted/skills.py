@@ -72,11 +72,10 @@ class Place:
     Attributes:
         body: The object.
         target: Where its origin shall be when the fingers open, m, world frame; asked again on the way.
-        entry: Where its origin passes on the way down, for targets that something overhangs; None is
-            straight down.
+        way_in: Points that its origin passes on the way down, for a target that is not free from above.
         beside_m: Horizontal displacement from the target to a free spot of the table next to it.
         drop_m: Horizontal displacement from the middle of the carry to a free spot of the table.
-        hover_m: Height above the entry (or the target) at which the lowering begins.
+        hover_m: Height above the first of these points (or the target) at which the lowering begins.
         retreat_m: How far the hand goes up afterwards.
         misses: True is a fault: the object is set down at ``beside_m`` instead.
         drops: True is a fault: the object is let go at ``drop_m``, and the hand goes on without it.
@@ -86,7 +85,7 @@ class Place:
     target: Callable[[Scene], Vector]
     beside_m: tuple[float, float]
     drop_m: tuple[float, float]
-    entry: Callable[[Scene], Vector] | None = None
+    way_in: tuple[Callable[[Scene], Vector], ...] = ()
     hover_m: float = 0.08
     retreat_m: float = 0.12
     misses: bool = False
@@ -100,14 +99,14 @@ class Place:
             arm.note_deviation()
         if self.drops:
             yield from self._drop(arm)
-        entry = self.target if self.entry is None or self.misses else self.entry
-        above = self._goal(arm, entry, scatter) + hover
+        way = (self.target,) if self.misses else (*self.way_in, self.target)
+        above = self._goal(arm, way[0], scatter) + hover
         above[2] = max(above[2], arm.scene.gripper()[2])
         yield from arm.move_to(above, within_m=0.015, speed=0.8, budget=100)
-        yield from arm.move_to(self._goal(arm, entry, scatter) + hover, within_m=0.01, speed=0.7)
-        if entry is not self.target:
-            yield from arm.move_to(self._goal(arm, entry, scatter), within_m=0.006, speed=0.5)
-        yield from arm.move_to(self._goal(arm, self.target, scatter), within_m=0.006, speed=0.5)
+        yield from arm.move_to(self._goal(arm, way[0], scatter) + hover, within_m=0.01, speed=0.7)
+        for place in way:
+            within_m = 0.006 if place is self.target else 0.004
+            yield from arm.move_to(self._goal(arm, place, scatter), within_m=within_m, speed=0.5)
         yield from arm.set_fingers(OPEN, 8)
         raised = arm.scene.gripper() + np.array([0.0, 0.0, self.retreat_m])
         yield from arm.move_to(raised, within_m=0.04)

@@ -1,0 +1,23 @@
+"""Comparing verdict databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mango_trace.verdicts import TABLES, open_read_only
+
+
+def tables_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every table that an evaluation fills, as sorted rows.
+
+    Left out are runs and problems, which tell of evaluations and not of traces, and when and where
+    a trace was recorded.
+    """
+    with open_read_only(path) as connection:
+        found = {}
+        for name, schema in TABLES.items():
+            columns = ", ".join(c for c in schema.names if c not in ("dataset", "recorded_at"))
+            rows = connection.execute(f"SELECT {columns} FROM {name}").fetchall()
+            found[name] = sorted(rows, key=repr)
+        return found
