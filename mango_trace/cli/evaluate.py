@@ -86,7 +86,7 @@ def evaluate(
         except KeyboardInterrupt:
             click.echo("interrupted; the same command goes on where it stopped", err=True)
             sys.exit(130)
-    for subject, message in {**summary.problems, **summary.trace_errors}.items():
+    for subject, message in (*summary.problems, *summary.trace_errors.items()):
         text = message if message.startswith(subject) else f"{subject}: {message}"
         click.echo(f"error: {text}", err=True)
     click.echo(

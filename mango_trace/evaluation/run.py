@@ -39,13 +39,18 @@ class EvaluationSummary:
         judged: Traces that were judged now.
         skipped: Traces whose verdicts were there already.
         trace_errors: Traces that could not be judged, with the reason.
-        problems: What else was wrong with the input, with the reason.
+        problems: What else was wrong with the input: subject and reason, each once.
     """
 
     judged: int = 0
     skipped: int = 0
     trace_errors: dict[str, str] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+    def note(self, subject: str, message: str) -> None:
+        """Add a problem, once."""
+        if (subject, message) not in self.problems:
+            self.problems.append((subject, message))
 
     @property
     def exit_code(self) -> int:
@@ -93,7 +98,7 @@ def evaluate(
     tasks = frozenset(r.metadata.task for dataset in datasets for r in dataset.records)
     oracles = load_oracles(oracle_paths, tasks)
     for problem in oracles.problems:
-        summary.problems[getattr(problem, "source", str(problem).split(":", 1)[0])] = str(problem)
+        summary.note(getattr(problem, "source", str(problem).split(":", 1)[0]), str(problem))
     with VerdictDatabase(database) as verdicts:
         run = verdicts.start_run(EVALUATOR, mujoco.__version__, options.order)
         judged = set() if options.rules else verdicts.judged(EVALUATOR, options.order)
@@ -108,10 +113,11 @@ def evaluate(
             done += result.n_traces
             summary.judged += result.n_traces - len(result.trace_errors)
             summary.trace_errors.update(result.trace_errors)
-            summary.problems.update(result.problems)
+            for subject, message in result.problems:
+                summary.note(subject, message)
             if progress is not None:
                 progress(done, total)
-        for subject, message in {**summary.problems, **summary.trace_errors}.items():
+        for subject, message in (*summary.problems, *summary.trace_errors.items()):
             verdicts.note_problem(run, subject, message)
         verdicts.finish_run(run, done, len(summary.trace_errors))
     forget_scenes()
@@ -124,10 +130,10 @@ def _open(roots: Sequence[Path], summary: EvaluationSummary) -> Iterator[Dataset
             dataset = Dataset(root)
             found = dataset.records
         except BadInputError as error:
-            summary.problems[str(root)] = str(error)
+            summary.note(str(root), str(error))
             continue
         for problem in dataset.problems:
-            summary.problems[str(problem).split(":", 1)[0]] = str(problem)
+            summary.note(str(problem).split(":", 1)[0], str(problem))
         if found or not dataset.problems:
             yield dataset
 

@@ -109,6 +109,7 @@ def write_package(package: ScenePackage, scenes: Path) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     try:
+        part.chmod(0o755)  # mkdtemp keeps others out
         part.rename(target)
     except OSError:  # another writer was first; both wrote the same bytes
         shutil.rmtree(part)

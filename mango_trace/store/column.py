@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import zarr
-from numcodecs.blosc import Blosc  # type: ignore[import-untyped]
+from numcodecs.blosc import Blosc
 
 from mango_trace.store.layout import CHUNK_ROWS, write_atomically
 

@@ -330,7 +330,7 @@ def test_an_oracle_file_that_is_none_is_named_and_the_rest_goes_on(place, plain,
     (oracles / "broken.json").write_bytes(text.encode("latin-1"))
     summary = evaluate([place / "dataset"], [oracles], tmp_path / "v.duckdb")
     assert (summary.judged, summary.exit_code) == (N, 3)
-    assert any("broken.json" in message for message in summary.problems.values())
+    assert any("broken.json" in message for _, message in summary.problems)
     assert tables_of(tmp_path / "v.duckdb") == plain
 
 
@@ -343,7 +343,7 @@ def test_missing_paths_and_empty_folders_are_named_and_the_rest_goes_on(place, p
         tmp_path / "v.duckdb",
     )
     assert summary.exit_code == 3
-    messages = "\n".join(summary.problems.values())
+    messages = "\n".join(message for _, message in summary.problems)
     assert f"{tmp_path / 'nowhere'}: not a dataset" in messages
     assert f"{tmp_path / 'none.json'}: no such file or folder" in messages
     assert f"{tmp_path / 'empty'}: no .json file in this folder" in messages

@@ -78,6 +78,8 @@ class ScriptedPolicy:
 
     def _episode(self, arm: Arm, todo: Plan) -> Motion:
         for step in todo:
+            if step.before is not None:
+                yield from step.before.motion(arm)
             if step.deviates:
                 arm.note_deviation()
             yield from step.skill.motion(arm)

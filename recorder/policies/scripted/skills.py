@@ -72,10 +72,10 @@ class Place:
     Attributes:
         body: The object.
         target: Where its origin shall be when the fingers open, m, world frame; asked again on the way.
-        way_in: Points that its origin passes on the way down, for a target that is not free from above.
         beside_m: Horizontal displacement from the target to a free spot of the table next to it.
         drop_m: Horizontal displacement from the middle of the carry to a free spot of the table.
-        hover_m: Height above the first of these points (or the target) at which the lowering begins.
+        hover_m: Height above the target at which the lowering begins.
+        aim_m: How near to the point above the target the object has to be before it is lowered.
         retreat_m: How far the hand goes up afterwards.
         misses: True is a fault: the object is set down at ``beside_m`` instead.
         drops: True is a fault: the object is let go at ``drop_m``, and the hand goes on without it.
@@ -85,8 +85,8 @@ class Place:
     target: Callable[[Scene], Vector]
     beside_m: tuple[float, float]
     drop_m: tuple[float, float]
-    way_in: tuple[Callable[[Scene], Vector], ...] = ()
     hover_m: float = 0.08
+    aim_m: float = 0.01
     retreat_m: float = 0.12
     misses: bool = False
     drops: bool = False
@@ -99,21 +99,18 @@ class Place:
             arm.note_deviation()
         if self.drops:
             yield from self._drop(arm)
-        way = (self.target,) if self.misses else (*self.way_in, self.target)
-        above = self._goal(arm, way[0], scatter) + hover
+        above = self._goal(arm, scatter) + hover
         above[2] = max(above[2], arm.scene.gripper()[2])
         yield from arm.move_to(above, within_m=0.015, speed=0.8, budget=100)
-        yield from arm.move_to(self._goal(arm, way[0], scatter) + hover, within_m=0.01, speed=0.7)
-        for place in way:
-            within_m = 0.006 if place is self.target else 0.004
-            yield from arm.move_to(self._goal(arm, place, scatter), within_m=within_m, speed=0.5)
+        yield from arm.move_to(self._goal(arm, scatter) + hover, within_m=self.aim_m, speed=0.7)
+        yield from arm.move_to(self._goal(arm, scatter), within_m=0.006, speed=0.5)
         yield from arm.set_fingers(OPEN, 8)
         raised = arm.scene.gripper() + np.array([0.0, 0.0, self.retreat_m])
         yield from arm.move_to(raised, within_m=0.04)
 
-    def _goal(self, arm: Arm, place: Callable[[Scene], Vector], scatter: Vector) -> Vector:
-        """Where the gripper has to be to have the object at a place, ``(3,)`` m."""
-        target = place(arm.scene) + scatter
+    def _goal(self, arm: Arm, scatter: Vector) -> Vector:
+        """Where the gripper has to be to have the object at its target, ``(3,)`` m."""
+        target = self.target(arm.scene) + scatter
         if self.misses:
             target[:2] += self.beside_m
             target[2] = arm.rest_height_m[self.body] + 0.005
@@ -126,7 +123,7 @@ class Place:
 
     def _drop(self, arm: Arm) -> Motion:
         start = arm.scene.gripper()
-        middle = (start + self._goal(arm, self.target, np.zeros(3))) / 2.0
+        middle = (start + self._goal(arm, np.zeros(3))) / 2.0
         middle[:2] += self.drop_m
         middle[2] = start[2]
         yield from arm.move_to(middle, within_m=0.03, speed=0.8)
@@ -151,13 +148,14 @@ class PushPose:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Push:
-    """Push something along with the closed fingers until it is where it should be.
+    """Push something along with the closed fingers until it is where it should be; if it is, do nothing.
 
     Attributes:
         pose: How to push; asked again at every step, so it moves and turns with what is pushed.
         done: Whether it is where it should be.
         approach_m: Distance before the surface at which the fingers come down.
         lead_m: How far behind the surface the servo aims, i.e. how hard it pushes.
+        retreat_m: How far the fingers go back from it before they go up.
         budget: Largest number of control steps of the push itself.
     """
 
@@ -165,10 +163,13 @@ class Push:
     done: Callable[[Scene], bool]
     approach_m: float = 0.03
     lead_m: float = 0.05
+    retreat_m: float = 0.06
     budget: int = 45
 
     def motion(self, arm: Arm) -> Motion:
         """Come down before the surface, push, move back and up."""
+        if self.done(arm.scene):
+            return
         up = np.array([0.0, 0.0, 1.0])
         yield from arm.set_fingers(CLOSED, 1)
         pose = self.pose(arm.scene)
@@ -184,7 +185,8 @@ class Push:
             pose = self.pose(arm.scene)
             arm.turn_to(pose.rotation)
             yield arm.step_towards(pose.point + self.lead_m * pose.direction + scatter, speed=0.7)
-        yield from arm.move_to(arm.scene.gripper() - 0.06 * pose.direction, within_m=0.03, budget=30)
+        back = arm.scene.gripper() - self.retreat_m * pose.direction
+        yield from arm.move_to(back, within_m=self.retreat_m / 2.0, budget=30)
         raised = arm.scene.gripper() + 0.15 * up
         yield from arm.move_to(raised, pointing_down(), within_m=0.04, within_rad=0.3)
 
