@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from mango_trace.evaluation import evaluate
 from mango_trace.shipped import shipped
-from mango_trace.store import Dataset, TraceRecord, compact_dataset, size_on_disk
+from mango_trace.store import Dataset, DatasetWriter, TraceRecord, compact_dataset, size_on_disk
 from mango_trace.store.layout import SCENES, SEGMENTS
 from recorder.adapters.libero import (
     DUMMY_ACTION,
@@ -174,7 +174,7 @@ def _storage(root: Path) -> list[Measurement]:
     against = "of float64 qpos and qvel"
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary) / "copy"
-        shutil.copytree(root, copy)
+        _copy_successes(root, copy)
         raw = _raw_bytes(copy)
         recorded = size_on_disk(copy / SEGMENTS)
         rows.append(
@@ -187,6 +187,7 @@ def _storage(root: Path) -> list[Measurement]:
             folder.relative_to(group).as_posix()
             for group in (copy / SEGMENTS).glob("*/states.zarr/*")
             for folder in group.glob("*/*")
+            if folder.is_dir()
         }
         for path in sorted(paths):
             size = _array_bytes(copy, path)
@@ -202,7 +203,7 @@ def _randomness(root: Path) -> list[Measurement]:
     dataset, rows = Dataset(root), []
     for name in ("qpos", "qvel", "qacc_warmstart"):
         low = b""
-        for record in dataset.records:
+        for record in _successes(dataset):
             values = dataset.load(record, (name, "qpos")).states[name]
             low += np.ascontiguousarray(values.T).view("<u4")[:, ::2].tobytes()
         packed = len(Zstd(level=22).encode(Shuffle(4).encode(low)))
@@ -216,6 +217,19 @@ def _randomness(root: Path) -> list[Measurement]:
             )
         )
     return rows
+
+
+def _successes(dataset: Dataset) -> list[TraceRecord]:
+    """Runs without a fault: faulty ones repeat them up to the fault, which would flatter the ratios."""
+    return [record for record in dataset.records if record.metadata.fault is None]
+
+
+def _copy_successes(root: Path, target: Path) -> None:
+    dataset = Dataset(root)
+    with DatasetWriter(target) as writer:
+        for record in _successes(dataset):
+            writer.add_scene(dataset.scene(record.scene))
+            writer.add(dataset.load(record))
 
 
 def _raw_bytes(root: Path) -> int:

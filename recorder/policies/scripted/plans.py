@@ -101,7 +101,7 @@ def _place_in_bottom_drawer(body: str) -> PlanStep:
         if scene.joint(_BOTTOM_DRAWER) > -0.07:
             return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
         # Relative to the cabinet: the handles are fixed to it, and a drawer that is touched gives way.
-        return displaced(scene.body("white_cabinet_1"), 0.035, -0.1665, 0.034)
+        return displaced(scene.body("white_cabinet_1"), 0.035, -0.168, 0.034)
 
     skill = Place(
         body=body, target=target, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10, aim_m=0.005
