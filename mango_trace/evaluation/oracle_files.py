@@ -104,8 +104,7 @@ def load_oracles(paths: Sequence[Path], tasks: frozenset[str] = frozenset()) -> 
             libraries = link(atomic_tasks, atomic_oracles, source="atomic oracles")
         except MangoTraceError as error:
             problems.append(error)
-    stems = frozenset(named.name for named in oracles)
-    return OracleSet(tuple(oracles), libraries, tuple(problems), tasks | (stems & tasks))
+    return OracleSet(tuple(oracles), libraries, tuple(problems), tasks)
 
 
 def _json_files(paths: Sequence[Path], problems: list[MangoTraceError]) -> Iterator[Path]:

@@ -101,7 +101,7 @@ def evaluate(
         summary.note(getattr(problem, "source", str(problem).split(":", 1)[0]), str(problem))
     with VerdictDatabase(database) as verdicts:
         run = verdicts.start_run(EVALUATOR, mujoco.__version__, options.order)
-        judged = set() if options.rules else verdicts.judged(EVALUATOR, options.order)
+        judged = set() if options.rules else verdicts.judged(EVALUATOR, options.order, options.hold)
         shards: list[Shard] = []
         for dataset in datasets:
             todo = _todo(dataset, oracles, judged, options, summary)

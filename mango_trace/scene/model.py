@@ -7,7 +7,6 @@ geoms belong to an object because its body carries them, never because of how th
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import Literal
 
@@ -237,11 +236,6 @@ class Scene:
             if joint in item.joints:
                 return item
         raise KeyError(joint)
-
-    @property
-    def control_step_s(self) -> float:
-        """Duration of a control step, s."""
-        return 1.0 / self.control_hz if self.control_hz > 0 else math.nan
 
 
 SCENE_ADAPTER: TypeAdapter[Scene] = TypeAdapter(Scene)

@@ -37,7 +37,7 @@ class SceneKinematics:
 
     Args:
         package: The scene.
-        prefilter: Look for contacts only where bounding spheres meet and only between the things
+        prefilter: Look for contacts only where bounds meet and only between the things
             asked about; off, every asked state runs the full pass.
     """
 
@@ -195,12 +195,12 @@ class TraceSignals:
 
     def position(self, name: str) -> Floats:
         """See :meth:`Signals.position`."""
-        pose, index, _ = self._pose_of(name)
+        pose, index = self._pose_of(name)
         return pose[0][:, index]
 
     def rotation(self, name: str) -> Floats:
         """See :meth:`Signals.rotation`."""
-        pose, index, _ = self._pose_of(name)
+        pose, index = self._pose_of(name)
         return pose[1][:, index].reshape(-1, 3, 3)
 
     def middle(self, name: str) -> Floats:
@@ -273,14 +273,14 @@ class TraceSignals:
             data.mocap_quat[:] = self._mocap[1][state].reshape(-1, 4)
         mujoco.mj_kinematics(model, data)
 
-    def _pose_of(self, name: str) -> tuple[tuple[Floats, Floats], int, bool]:
+    def _pose_of(self, name: str) -> tuple[tuple[Floats, Floats], int]:
         item = self.scene.item(name)
         bodies, sites = self._poses
         if isinstance(item, Region):
-            return sites, int(self._model.site(item.site).id), True
+            return sites, int(self._model.site(item.site).id)
         if isinstance(item, Hand):
-            return sites, int(self._model.site(item.center).id), True
-        return bodies, int(self._model.body(item.body).id), False
+            return sites, int(self._model.site(item.center).id)
+        return bodies, int(self._model.body(item.body).id)
 
     # -- where contacts are possible at all
 

@@ -7,7 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 Ending: TypeAlias = Literal["terminated", "truncated", "error"]
-"""How an episode ended: by the benchmark's own rule, at a step limit, or by a fault of the program.
+"""How an episode ended: by the benchmark's own rule, without success when the steps or the policy's
+plan ran out, or by a fault of the program.
 
 An error is never a failed policy.
 """

@@ -100,14 +100,14 @@ class VerdictDatabase:
                 self._write(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new_rows")  # noqa: S608
                 self._con.unregister("new_rows")
 
-    def judged(self, evaluator: str, order_mode: str) -> set[tuple[str, str]]:
-        """Pairs of trace and oracle that have a verdict already, errors not counted."""
+    def judged(self, evaluator: str, order_mode: str, hold: int) -> set[tuple[str, str]]:
+        """Pairs of trace and oracle that have such a verdict already, errors not counted."""
         rows = self._con.sql(
             "SELECT trace_id, oracle FROM verdicts WHERE evaluator = $evaluator "
-            "AND order_mode = $order_mode AND outcome <> 'error' "
+            "AND order_mode = $order_mode AND hold = $hold AND outcome <> 'error' "
             "UNION ALL SELECT trace_id, oracle FROM end_state "
             "WHERE evaluator = $evaluator AND outcome <> 'error'",
-            params={"evaluator": evaluator, "order_mode": order_mode},
+            params={"evaluator": evaluator, "order_mode": order_mode, "hold": hold},
         ).fetchall()
         return {(str(trace), str(oracle)) for trace, oracle in rows}
 

@@ -408,3 +408,11 @@ def test_equal_states_of_all_traces_are_noticed_in_the_rows(place, tmp_path):
     evaluate([written(tmp_path, traces)], [], tmp_path / "v.duckdb")
     rows = ask(tmp_path / "v.duckdb", "SELECT count(*), count(DISTINCT initial_state) FROM traces")
     assert rows == [(5, 1)]
+
+
+def test_another_hold_is_judged_again_and_replaces_the_verdicts(place, tmp_path):
+    database = tmp_path / "v.duckdb"
+    for hold in (10, 3):
+        summary = evaluate([place / "dataset"], [place / "oracles"], database, options=Options(hold=hold))
+        assert (summary.judged, summary.skipped) == (N, 0)
+        assert ask(database, "SELECT DISTINCT hold FROM verdicts") == [(hold,)]

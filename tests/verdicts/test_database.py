@@ -353,5 +353,5 @@ def test_judged_counts_no_errors_and_only_its_own_evaluator_and_order(tmp_path):
         rows.add("end_state", end_state_row(trace, outcome=outcome, evaluator=evaluator))
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
         database.commit(rows.to_arrow())
-        assert database.judged("e", "report") == {("a", "o")}
-        assert database.judged("f", "strict") == {("c", "o")}
+        assert database.judged("e", "report", 10) == {("a", "o")}
+        assert database.judged("f", "strict", 10) == {("c", "o")}
