@@ -13,6 +13,7 @@ and after every step.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -65,6 +66,7 @@ class Recorder:
         self.records: list[TraceRecord] = []
         self.overhead_s = 0.0
         self._wrapped: list[RecordedEnv] = []
+        self._episodes: Counter[str] = Counter()
 
     def wrap(self, env: Any, *, adapter: Adapter | None = None) -> RecordedEnv:
         """Wrap an environment; use the result in its place.
@@ -79,6 +81,11 @@ class Recorder:
         wrapped = RecordedEnv(env, self, adapter or adapter_for(env))
         self._wrapped.append(wrapped)
         return wrapped
+
+    def next_episode(self, task: str) -> int:
+        """Index of the next episode of a task, also when its environment is made anew each time."""
+        self._episodes[task] += 1
+        return self._episodes[task] - 1
 
     def close(self, error: BaseException | None = None) -> None:
         """Commit the episodes in progress and close the dataset.
@@ -111,7 +118,6 @@ class RecordedEnv:
 
     def __init__(self, env: Any, recorder: Recorder, adapter: Adapter) -> None:
         self._env, self._recorder, self._adapter = env, recorder, adapter
-        self._episodes: dict[str, int] = {}
         self._notes: dict[str, Any] = {}
         self._labels: tuple[Label, ...] = ()
         self._reader: StateReader | None = None
@@ -215,8 +221,7 @@ class RecordedEnv:
     def _metadata(self, ended: Ending, error: str | None) -> TraceMetadata:
         recorder, identity = self._recorder, self._adapter.identify(self._env)
         key = f"{identity.suite}/{identity.task}"
-        episode = self._episodes.get(key, 0)
-        self._episodes[key] = episode + 1
+        episode = recorder.next_episode(key)
         fields: dict[str, Any] = {
             "benchmark": self._adapter.benchmark,
             "suite": identity.suite,

@@ -38,6 +38,7 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
         warmup_steps=WARMUP_STEPS,
         after_success=spec.after_success,
         fault=spec.fault,
+        replayed=spec.source,
         suite=spec.suite,
         task_index=spec.task_index,
     )

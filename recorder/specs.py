@@ -60,6 +60,7 @@ class EpisodeSpec:
             self.horizon,
             self.after_success,
             self.fault,
+            self.source,
         )
 
 
@@ -75,6 +76,7 @@ def slot_of(record: TraceRecord) -> tuple[object, ...]:
         metadata.horizon,
         metadata.after_success,
         metadata.fault,
+        metadata.replayed,
     )
 
 

@@ -81,9 +81,10 @@ class TraceRecord:
 def trace_digest(scene: str, checksums: Mapping[str, str], metadata: TraceMetadata) -> str:
     """Identity of a trace: what it holds and where it comes from, not when it was recorded.
 
-    Labels are opinions about a trace and not part of it.
+    Labels are opinions about a trace and not part of it. Fields at their defaults are left out, so that
+    a field that comes later does not rename the traces that are there.
     """
-    origin = metadata.model_dump(mode="json", exclude={"labels"})
+    origin = metadata.model_dump(mode="json", exclude={"labels"}, exclude_defaults=True)
     content = json.dumps([scene, dict(sorted(checksums.items())), origin], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 

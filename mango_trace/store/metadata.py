@@ -65,6 +65,7 @@ class TraceMetadata(_Frozen):
         ended: How the episode ended.
         error: What went wrong, where it ended in an error.
         fault: Fault that was injected, if one was.
+        replayed: Trace whose actions were replayed, if it is a replay.
         fidelity: What the states suffice for.
         source_label: Success that the source claims but did not measure, if any.
         versions: Versions of the packages that shape the physics.
@@ -88,6 +89,7 @@ class TraceMetadata(_Frozen):
     ended: Ending = "truncated"
     error: str | None = None
     fault: str | None = None
+    replayed: str | None = None
     fidelity: Fidelity = "integration"
     source_label: bool | None = None
     versions: dict[str, str] = {}

@@ -92,10 +92,20 @@ def test_replaying_the_actions_gives_the_states_again(drawer_runs, tmp_path):
     for fault in (None, "closes_before_placing@1"):
         original, source = _run(drawer_runs, fault)
         dataset = Dataset(tmp_path / "replayed")
-        found = [r for r in dataset.records if r.n_states == source.n_states]
-        replayed = dataset.load(found[0])
+        (found,) = (r for r in dataset.records if r.metadata.replayed == source.trace_id)
+        replayed = dataset.load(found)
         assert np.array_equal(replayed.states["qpos"], original.states["qpos"])
         assert np.array_equal(replayed.action, original.action)
+    # The runs are equally long: only their source tells them apart when the replay is resumed.
+    resumed = CliRunner().invoke(
+        record,
+        [
+            *(SUITE, "--task", str(TASK), "--policy", "replay"),
+            *("--source", str(drawer_runs), "--out", str(tmp_path / "replayed")),
+        ],
+    )
+    assert "0 episodes recorded" in resumed.output
+    assert "2 were there already" in resumed.output
 
 
 def test_an_episode_that_is_there_is_not_recorded_again(drawer_runs):
@@ -132,16 +142,20 @@ def test_the_wrapper_changes_nothing_and_finds_everything_out(tmp_path):
     with Recorder(tmp_path / "runs", policy="mine", policy_version="3") as recorder:
         env = recorder.wrap(make_env(task, 1000))
         recorded = loop(env)
-    env.close()
+        env.close()
+        again = recorder.wrap(make_env(task, 1000))
+        again.reset()
+        again.step(np.zeros(7))
+        again.close()
     # LIBERO's own reset is not repeatable for this task, so only the first episode can be compared.
     for (reward, done, qpos), (reward_2, done_2, qpos_2) in zip(plain[:12], recorded[:12], strict=True):
         assert (reward, done) == (reward_2, done_2)
         assert np.array_equal(qpos, qpos_2)
 
     records = Dataset(tmp_path / "runs").records
-    assert [r.metadata.init_state_id for r in records] == [4, 5]
-    assert [r.metadata.episode for r in records] == [0, 1]
-    assert {r.metadata.warmup_steps for r in records} == {5}
+    assert [r.metadata.init_state_id for r in records] == [4, 5, None]
+    assert [r.metadata.episode for r in records] == [0, 1, 2]
+    assert [r.metadata.warmup_steps for r in records] == [5, 5, 0]
     assert {r.metadata.task_index for r in records} == {TASK}
     assert {(r.metadata.policy, r.metadata.policy_version) for r in records} == {("mine", "3")}
     assert all(check.problem is None for check in verify_dataset(Dataset(tmp_path / "runs")))
