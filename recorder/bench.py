@@ -38,7 +38,7 @@ from recorder.recording import Recorder
 from recorder.specs import EpisodeSpec, missing
 
 _TASKS = (0, 3)
-_EPISODES = 4  # of each fault
+_EPISODES = 9  # of each fault
 _STEPS = 200
 
 

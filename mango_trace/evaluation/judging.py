@@ -1,8 +1,8 @@
-"""Judging one trace with every oracle that is for it."""
+"""Judging traces with every oracle that is for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,29 +13,43 @@ from mango_trace.oracle.goal import EndState, judge_goal
 from mango_trace.oracle.semantics import Judgement, Termination
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.model import Scene
-from mango_trace.signals import Signals
+from mango_trace.signals import SceneKinematics, Signals, TraceStates, Validity
 from mango_trace.store import Trace
-from mango_trace.truth import UNDETERMINED, Truth, all_of, surely
+from mango_trace.truth import FALSE, UNDETERMINED, Truth, all_of, surely
 
 
 class Monitors:
-    """Truth of predicate calls over one trace, each computed once.
+    """Truth of predicate calls over all states of a batch, each computed once.
 
     Args:
-        signals: Arrays of the trace.
+        signals: Arrays of the batch.
     """
 
     def __init__(self, signals: Signals) -> None:
         self._signals = signals
+        self._truths: dict[str, Truth] = {}
+
+    def call_truth(self, monitor: CompiledMonitor) -> Truth:
+        """Truth of the predicate call that a monitor watches, ``(T,)``."""
+        call = monitor.call
+        if call not in self._truths:
+            with np.errstate(invalid="ignore", over="ignore"):  # states that are not judged anyway
+                self._truths[call] = monitor.predicate.evaluate(self._signals, *monitor.arguments)
+        return self._truths[call]
+
+
+class _OneTrace:
+    """What the monitors say of one trace of the batch, and which ones it asked for."""
+
+    def __init__(self, monitors: Monitors, states: slice) -> None:
+        self._monitors, self._states = monitors, states
         self.truths: dict[str, Truth] = {}
 
     def truth(self, monitor: CompiledMonitor) -> Truth:
         """Truth of a monitor, negation applied, ``(T,)``."""
-        call = monitor.call
-        if call not in self.truths:
-            with np.errstate(invalid="ignore", over="ignore"):  # states that are not judged anyway
-                self.truths[call] = monitor.predicate.evaluate(self._signals, *monitor.arguments)
-        return monitor.apply(self.truths[call])
+        if monitor.call not in self.truths:
+            self.truths[monitor.call] = self._monitors.call_truth(monitor)[self._states]
+        return monitor.apply(self.truths[monitor.call])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,58 +88,79 @@ class TraceVerdict:
     truths: dict[str, Truth]
 
 
-def judge_trace(
-    trace: Trace,
-    signals: Signals,
-    oracles: Sequence[CompiledOracle],
-    goal: CompiledOracle | None,
-    premises: dict[str, tuple[CompiledMonitor, ...]],
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a scene's task asks of every trace.
+
+    Attributes:
+        goal: The benchmark's goal, or ``None``.
+        premises: What should hold once the objects have settled.
+    """
+
+    goal: CompiledOracle | None
+    premises: Mapping[str, tuple[CompiledMonitor, ...]]
+
+
+def judge_batch(
+    traces: Sequence[Trace],
+    kinematics: SceneKinematics,
+    oracles: Sequence[Sequence[CompiledOracle]],
+    task: Task,
     *,
     order: Order,
     hold: int,
     rules: bool = False,
-) -> TraceVerdict:
-    """Judge a trace.
+) -> list[tuple[TraceVerdict, Validity]]:
+    """Judge some traces of one scene.
 
     Args:
-        trace: The trace.
-        signals: Its signals.
-        oracles: Fine-grained oracles, compiled against its scene.
-        goal: The benchmark's goal.
-        premises: What should hold once settled.
+        traces: The traces; they can be in one batch.
+        kinematics: Their scene.
+        oracles: For each trace its fine-grained oracles, compiled against the scene.
+        task: Goal and premises.
         order: ``report`` or ``strict``.
         hold: States that the held-k meaning of success asks for.
         rules: Also compute the geometric counterpart of every benchmark rule that is asked.
 
     Returns:
-        The verdicts with their evidence.
+        For each trace the verdicts with their evidence, and which states were sound.
+
+    Raises:
+        SceneError: States or overrides do not fit the scene.
     """
+    premises = _premises(traces, kinematics, task.premises)
+    signals = kinematics.batch([states_of(trace) for trace in traces])
     monitors = Monitors(signals)
-    start = trace.metadata.warmup_steps
-    verdicts = []
-    for compiled in oracles:
-        truths = [monitors.truth(monitor) for monitor in compiled.monitors]
-        verdicts.append(
-            OracleVerdict(
-                compiled,
-                judge(compiled, truths, start=start, order=order),
-                termination(compiled, truths, start, hold),
-            )
-        )
-    end_state = lag = None
-    if goal is not None:
-        truths = [monitors.truth(monitor) for monitor in goal.monitors]
-        # The benchmark looks after a step; the state before the policy's first one is not asked.
-        end_state = judge_goal(truths, start=start + 1)
-        lag = _lag(all_of(*truths), trace)
-    if rules:
-        _ask_counterparts(monitors, signals.scene, oracles, goal)
-    violated, unknown = _premises(Monitors(signals), premises, start)
-    return TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, monitors.truths)
+    found = []
+    for index, trace in enumerate(traces):
+        one = _OneTrace(monitors, slice(signals.starts[index], signals.starts[index + 1]))
+        start = trace.metadata.warmup_steps
+        verdicts = []
+        for compiled in oracles[index]:
+            truths = [one.truth(monitor) for monitor in compiled.monitors]
+            judgement = judge(compiled, truths, start=start, order=order)
+            verdicts.append(OracleVerdict(compiled, judgement, termination(compiled, truths, start, hold)))
+        end_state = lag = None
+        if task.goal is not None:
+            truths = [one.truth(monitor) for monitor in task.goal.monitors]
+            # The benchmark looks after a step; the state before the policy's first one is not asked.
+            end_state = judge_goal(truths, start=start + 1)
+            lag = _lag(all_of(*truths), trace)
+        if rules:
+            _ask_counterparts(one, signals.scene, oracles[index], task.goal)
+        violated, unknown = premises[index]
+        verdict = TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, one.truths)
+        found.append((verdict, signals.validity[index]))
+    return found
+
+
+def states_of(trace: Trace) -> TraceStates:
+    """A trace's states as signals are computed from them."""
+    return TraceStates(trace.signals_input, trace.metadata.overrides, trace.metadata.warmup_steps)
 
 
 def _ask_counterparts(
-    monitors: Monitors,
+    asked: _OneTrace,
     scene: Scene,
     oracles: Sequence[CompiledOracle],
     goal: CompiledOracle | None,
@@ -138,7 +173,7 @@ def _ask_counterparts(
             other = CATALOGUE[monitor.predicate.geometric]
             names = zip(monitor.arguments, other.parameters, strict=True)
             if all(scene.kind_of(str(name)) in parameter.kinds for name, parameter in names):
-                monitors.truth(CompiledMonitor(other, monitor.arguments))
+                asked.truth(CompiledMonitor(other, monitor.arguments))
 
 
 def _lag(holds: Truth, trace: Trace) -> int | None:
@@ -151,14 +186,25 @@ def _lag(holds: Truth, trace: Trace) -> int | None:
 
 
 def _premises(
-    monitors: Monitors, premises: dict[str, tuple[CompiledMonitor, ...]], settled: int
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    violated, unknown = [], []
-    for text, parts in premises.items():
-        holds = all_of(*(monitors.truth(part) for part in parts))
-        state = min(settled, len(holds) - 1)
-        if holds[state] == UNDETERMINED:
-            unknown.append(text)
-        elif not surely(holds)[state]:
-            violated.append(text)
-    return tuple(violated), tuple(unknown)
+    traces: Sequence[Trace],
+    kinematics: SceneKinematics,
+    premises: Mapping[str, tuple[CompiledMonitor, ...]],
+) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Premises that each trace violates and those that cannot be told, at its settled state."""
+    settled = []
+    for trace in traces:
+        state = min(trace.metadata.warmup_steps, trace.n_states - 1)
+        states = {name: values[state : state + 1] for name, values in trace.signals_input.items()}
+        settled.append(TraceStates(states, trace.metadata.overrides))
+    monitors = Monitors(kinematics.batch(settled))
+    truths = {
+        text: all_of(*(part.apply(monitors.call_truth(part)) for part in parts))
+        for text, parts in premises.items()
+    }
+    return [
+        (
+            tuple(text for text, truth in truths.items() if truth[index] == FALSE),
+            tuple(text for text, truth in truths.items() if truth[index] == UNDETERMINED),
+        )
+        for index in range(len(traces))
+    ]

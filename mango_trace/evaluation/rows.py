@@ -202,7 +202,7 @@ def add_interval_rows(rows: Rows, trace_id: str, evaluator: str, truths: dict[st
     for monitor, truth in truths.items():
         if not truth.size:
             continue
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(truth)) + 1])
+        starts = np.concatenate([[0], np.flatnonzero(truth[1:] != truth[:-1]) + 1])
         stops = np.concatenate([starts[1:], [len(truth)]])
         rows.extend(
             "intervals",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -28,7 +29,10 @@ from mango_trace.store.verify import in_stored_order
 from mango_trace.verdicts import VerdictDatabase
 
 SHARD_TRACES = 32
-"""Traces in a shard: small enough for progress and little loss, large enough to share chunks."""
+"""Traces in a shard: small enough for progress, large enough to share chunks."""
+
+COMMIT_EVERY_S = 0.5
+"""Time after which finished shards are committed: so much work is lost at most when it is killed."""
 
 
 @dataclass(slots=True)
@@ -66,6 +70,7 @@ def evaluate(
     options: Options | None = None,
     workers: int = 1,
     shard_traces: int = SHARD_TRACES,
+    commit_every_s: float = COMMIT_EVERY_S,
     progress: Callable[[int, int], None] | None = None,
 ) -> EvaluationSummary:
     """Judge every trace of some datasets and store the verdicts.
@@ -80,7 +85,8 @@ def evaluate(
         database: DuckDB file to write to.
         options: How to judge.
         workers: Processes.
-        shard_traces: Traces that are handed over and committed at a time.
+        shard_traces: Traces that are handed over at a time.
+        commit_every_s: Time after which finished shards are committed.
         progress: Called with the number of traces done and of all that are to be done.
 
     Returns:
@@ -108,13 +114,14 @@ def evaluate(
             shards.extend(_shards(dataset, todo, oracles, options, shard_traces))
         total = sum(len(shard.records) for shard in shards)
         done = 0
-        for result in _run(shards, workers):
-            verdicts.commit(result.tables)
-            done += result.n_traces
-            summary.judged += result.n_traces - len(result.trace_errors)
-            summary.trace_errors.update(result.trace_errors)
-            for subject, message in result.problems:
-                summary.note(subject, message)
+        for results in _collected(_run(shards, workers), commit_every_s):
+            verdicts.commit([result.tables for result in results])
+            done += sum(result.n_traces for result in results)
+            for result in results:
+                summary.judged += result.n_traces - len(result.trace_errors)
+                summary.trace_errors.update(result.trace_errors)
+                for subject, message in result.problems:
+                    summary.note(subject, message)
             if progress is not None:
                 progress(done, total)
         for subject, message in (*summary.problems, *summary.trace_errors.items()):
@@ -122,6 +129,19 @@ def evaluate(
         verdicts.finish_run(run, done, len(summary.trace_errors))
     forget_scenes()
     return summary
+
+
+def _collected(results: Iterator[ShardResult], every_s: float) -> Iterator[list[ShardResult]]:
+    """Results in groups, each with what came within some time; a commit costs as much as many rows."""
+    group: list[ShardResult] = []
+    started = time.monotonic()
+    for result in results:
+        group.append(result)
+        if time.monotonic() - started >= every_s:
+            yield group
+            group, started = [], time.monotonic()
+    if group:
+        yield group
 
 
 def _open(roots: Sequence[Path], summary: EvaluationSummary) -> Iterator[Dataset]:

@@ -6,7 +6,7 @@ number of workers or the order. It returns Arrow tables; only the committer writ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import mujoco
 import pyarrow as pa
 
 from mango_trace.errors import MangoTraceError
-from mango_trace.evaluation.judging import judge_trace
+from mango_trace.evaluation.judging import Task, TraceVerdict, judge_batch, states_of
 from mango_trace.evaluation.notes import instance_notes, version_notes
 from mango_trace.evaluation.oracle_files import NamedOracle, OracleSet
 from mango_trace.evaluation.rows import (
@@ -29,16 +29,20 @@ from mango_trace.evaluation.rows import (
     error_verdict_row,
     trace_row,
 )
-from mango_trace.oracle import CompiledMonitor, CompiledOracle, compile_oracle
+from mango_trace.oracle import CompiledOracle, compile_oracle
 from mango_trace.oracle.goal import goal_oracle, premise_monitors
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.package import ScenePackage
-from mango_trace.signals import SceneKinematics
-from mango_trace.store import Dataset, TraceRecord
+from mango_trace.signals import SceneKinematics, Validity
+from mango_trace.store import Dataset, Trace, TraceRecord
 from mango_trace.verdicts import Rows
 
 EVALUATOR: Final = f"1/mujoco-{mujoco.__version__}"
 """Version of everything that a verdict depends on, apart from trace and oracle."""
+
+BATCH_STATES: Final = 8192
+"""States that are judged together: enough that the work for an array is more than the work of calling
+for it, few enough that the arrays stay in the processor's cache."""
 
 _READ: Final = ("time", "qpos", "qvel", "mocap_pos", "mocap_quat")
 """State components that signals are computed from."""
@@ -102,16 +106,15 @@ class _Workplace:
     def __init__(self, package: ScenePackage) -> None:
         self.package = package
         self.kinematics = SceneKinematics(package)
-        self.goal: CompiledOracle | None = None
-        self.premises: dict[str, tuple[CompiledMonitor, ...]] = {}
+        self.task = Task(None, {})
         self.goal_problem: str | None = None
         self._compiled: dict[tuple[str, str], CompiledOracle | MangoTraceError] = {}
         try:
             problem = package.problem
             if problem is not None:
                 name = f"{package.scene.task}.end_state"
-                self.premises = premise_monitors(problem, package.scene)
-                self.goal = goal_oracle(problem, package.scene, name=name)
+                premises = premise_monitors(problem, package.scene)
+                self.task = Task(goal_oracle(problem, package.scene, name=name), premises)
         except MangoTraceError as error:
             self.goal_problem = str(error)
 
@@ -170,20 +173,36 @@ def judge_shard(shard: Shard) -> ShardResult:
     if workplace.goal_problem is not None:
         problems[f"{workplace.package.scene.task}.end_state"] = workplace.goal_problem
     used: dict[str, tuple[CompiledOracle, str]] = {}
-    if workplace.goal is not None:
-        used[workplace.goal.digest] = (workplace.goal, "end_state")
-    for record in shard.records:
-        oracles = list(_fitting(workplace, record, shard.oracles, problems))
-        used.update((compiled.digest, (compiled, "fine_grained")) for compiled in oracles)
-        try:
-            _add_judged_trace(rows, record, shard, workplace, oracles)
-        except MangoTraceError as error:
-            reason = getattr(error, "reason", str(error))
-            _add_broken_trace(rows, record, shard, oracles, workplace.goal, reason)
-            errors.append((record.trace_id, reason))
+    if workplace.task.goal is not None:
+        used[workplace.task.goal.digest] = (workplace.task.goal, "end_state")
+    for batch in _batches(shard.records):
+        work = _Batch(shard, workplace)
+        for record in batch:
+            oracles = list(_fitting(workplace, record, shard.oracles, problems))
+            used.update((compiled.digest, (compiled, "fine_grained")) for compiled in oracles)
+            work.load(record, oracles)
+        work.judge()
+        for record in batch:  # rows in stored order, whatever went into which batch
+            reason = work.add_rows(rows, record)
+            if reason is not None:
+                errors.append((record.trace_id, reason))
     for compiled, kind in used.values():
         add_oracle_rows(rows, compiled, kind)
     return ShardResult(rows.to_arrow(), len(shard.records), tuple(errors), tuple(problems.items()))
+
+
+def _batches(records: Sequence[TraceRecord]) -> Iterator[list[TraceRecord]]:
+    """Consecutive traces of at most :data:`BATCH_STATES` states together, or a single longer one."""
+    batch: list[TraceRecord] = []
+    states = 0
+    for record in records:
+        if batch and states + record.n_states > BATCH_STATES:
+            yield batch
+            batch, states = [], 0
+        batch.append(record)
+        states += record.n_states
+    if batch:
+        yield batch
 
 
 def _fitting(
@@ -199,42 +218,78 @@ def _fitting(
             yield compiled
 
 
-def _add_judged_trace(
-    rows: Rows,
-    record: TraceRecord,
-    shard: Shard,
-    workplace: _Workplace,
-    oracles: list[CompiledOracle],
-) -> None:
-    metadata, trace_id = record.metadata, record.trace_id
-    trace = _dataset(shard.root).load(record, _READ)
-    signals = workplace.kinematics.signals(
-        trace.signals_input, overrides=metadata.overrides, settled=metadata.warmup_steps
-    )
-    verdict = judge_trace(
-        trace,
-        signals,
-        oracles,
-        workplace.goal,
-        workplace.premises,
-        order=shard.options.order,
-        hold=shard.options.hold,
-        rules=shard.options.rules,
-    )
-    row = trace_row(record, str(shard.root))
-    describe_states(row, trace, workplace.package.scene, signals.validity, verdict)
-    row["problems"] += version_notes(metadata, workplace.kinematics.model)
-    if workplace.goal is not None:
-        row["problems"] += instance_notes(trace, workplace.kinematics, workplace.goal, verdict.end_state)
-    rows.add("traces", row)
-    add_label_rows(rows, trace_id, metadata.labels)
-    # An episode that broke while it ran says nothing about the policy.
-    error = f"recording ended in an error: {metadata.error}" if metadata.ended == "error" else None
-    for found in verdict.oracles:
-        add_verdict_rows(rows, trace_id, EVALUATOR, shard.options.order, found, error)
-    if workplace.goal is not None:
-        add_end_state_row(rows, trace_id, workplace.goal, EVALUATOR, verdict, error)
-    add_interval_rows(rows, trace_id, EVALUATOR, verdict.truths)
+class _Batch:
+    """Traces that are judged together, each with what came of it."""
+
+    def __init__(self, shard: Shard, workplace: _Workplace) -> None:
+        self._shard, self._workplace = shard, workplace
+        self._oracles: dict[str, list[CompiledOracle]] = {}
+        self._traces: dict[str, Trace] = {}
+        self._found: dict[str, tuple[TraceVerdict, Validity]] = {}
+        self._errors: dict[str, str] = {}
+
+    def load(self, record: TraceRecord, oracles: list[CompiledOracle]) -> None:
+        """Read a trace, and see that it fits the scene."""
+        self._oracles[record.trace_id] = oracles
+        try:
+            trace = _dataset(self._shard.root).load(record, _READ)
+            self._workplace.kinematics.check(states_of(trace))
+        except MangoTraceError as error:
+            self._errors[record.trace_id] = getattr(error, "reason", str(error))
+        else:
+            self._traces[record.trace_id] = trace
+
+    def judge(self) -> None:
+        """Judge what was read."""
+        groups: dict[str, list[str]] = {}
+        for trace_id, trace in self._traces.items():
+            groups.setdefault(states_of(trace).batch_key, []).append(trace_id)
+        options = self._shard.options
+        for members in groups.values():
+            found = judge_batch(
+                [self._traces[trace_id] for trace_id in members],
+                self._workplace.kinematics,
+                [self._oracles[trace_id] for trace_id in members],
+                self._workplace.task,
+                order=options.order,
+                hold=options.hold,
+                rules=options.rules,
+            )
+            self._found.update(zip(members, found, strict=True))
+
+    def add_rows(self, rows: Rows, record: TraceRecord) -> str | None:
+        """Add the rows of a trace and return why it could not be judged, if so."""
+        trace_id = record.trace_id
+        if trace_id in self._errors:
+            self._add_broken(rows, record, self._errors[trace_id])
+            return self._errors[trace_id]
+        self._add_judged(rows, record, self._traces[trace_id], *self._found[trace_id])
+        return None
+
+    def _add_judged(
+        self, rows: Rows, record: TraceRecord, trace: Trace, verdict: TraceVerdict, validity: Validity
+    ) -> None:
+        metadata, trace_id, workplace = record.metadata, record.trace_id, self._workplace
+        order, goal = self._shard.options.order, workplace.task.goal
+        row = trace_row(record, str(self._shard.root))
+        describe_states(row, trace, workplace.package.scene, validity, verdict)
+        row["problems"] += version_notes(metadata, workplace.kinematics.model)
+        if goal is not None:
+            row["problems"] += instance_notes(trace, workplace.kinematics, goal, verdict.end_state)
+        rows.add("traces", row)
+        add_label_rows(rows, trace_id, metadata.labels)
+        # An episode that broke while it ran says nothing about the policy.
+        error = f"recording ended in an error: {metadata.error}" if metadata.ended == "error" else None
+        for found in verdict.oracles:
+            add_verdict_rows(rows, trace_id, EVALUATOR, order, found, error)
+        if goal is not None:
+            add_end_state_row(rows, trace_id, goal, EVALUATOR, verdict, error)
+        add_interval_rows(rows, trace_id, EVALUATOR, verdict.truths)
+
+    def _add_broken(self, rows: Rows, record: TraceRecord, reason: str) -> None:
+        _add_broken_trace(
+            rows, record, self._shard, self._oracles[record.trace_id], self._workplace.task.goal, reason
+        )
 
 
 def _add_broken_trace(

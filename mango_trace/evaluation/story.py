@@ -66,7 +66,7 @@ def story_of_trace(dataset: Path, prefix: str, oracles: Sequence[Path], columns:
         tempfile.TemporaryDirectory() as folder,
         VerdictDatabase(Path(folder) / "one.duckdb") as verdicts,
     ):
-        verdicts.commit(result.tables)
+        verdicts.commit([result.tables])
         lines = list(_lines(verdicts.connection, record.trace_id, columns))
     return "\n".join([*(f"problem: {problem}" for problem in problems), *lines])
 

@@ -97,7 +97,9 @@ class Runs:
     @cached_property
     def _edges(self) -> npt.NDArray[np.int64]:
         """Alternating first state of a run and first state after it, shape (2 R,)."""
-        return np.flatnonzero(np.diff(self.effect, prepend=False, append=False))
+        framed = np.zeros(len(self.effect) + 2, dtype=np.bool_)
+        framed[1:-1] = self.effect
+        return np.flatnonzero(framed[1:] != framed[:-1])
 
     @property
     def begins(self) -> npt.NDArray[np.int64]:

@@ -38,7 +38,7 @@ def any_contact(
     first: GeomGroup,
     second: GeomGroup,
     where: Mask,
-    select: Callable[[ContactRows], Mask] = lambda rows: rows.active,
+    select: Callable[[ContactRows], Mask] | None = None,
 ) -> Mask:
     """States of ``where`` with at least one selected contact between two groups.
 
@@ -51,6 +51,8 @@ def any_contact(
     """
     if not where.any():
         return np.zeros(signals.n_states, dtype=np.bool_)
+    if select is None:
+        return signals.in_contact(first, second, where)
     rows = signals.contacts(first, second, where)
     return rows.any_per_state(select(rows), signals.n_states)
 
@@ -58,8 +60,8 @@ def any_contact(
 def as_benchmark(values: Mask, slack: npt.NDArray[np.float64], rule: Callable[[int], bool]) -> Mask:
     """Recompute states that lie on a bound with the benchmark's own order of operations.
 
-    A vectorised sum may differ from the benchmark's in the last bit; that can change the answer
-    only within rounding of a bound.
+    Poses and sums over arrays may differ from the benchmark's in the last bits; that can change the
+    answer only within rounding of a bound.
 
     Args:
         values: The vectorised answer, ``(T,)``.

@@ -49,11 +49,21 @@ def firmly_grasped(signals: Signals, item: str) -> Truth:
 
 def released(signals: Signals, item: str) -> Truth:
     """No part of any hand touches the object."""
-    touched = np.zeros(signals.n_states, dtype=np.bool_)
-    everywhere = np.ones(signals.n_states, dtype=np.bool_)
-    for hand in signals.scene.hands:
-        touched |= any_contact(signals, GeomGroup(hand.name), GeomGroup(item), everywhere)
+    touched = touched_by_hands(signals, item, np.ones(signals.n_states, dtype=np.bool_))
     return decide(signals, ~touched, item, *_names(signals.scene.hands))
+
+
+def touched_by_hands(signals: Signals, item: str, where: Mask) -> Mask:
+    """States of ``where`` in which some part of a hand touches the object.
+
+    The pads come first: what they touch, the palm need not be asked about, which costs more.
+    """
+    touched = np.zeros(signals.n_states, dtype=np.bool_)
+    for hand in signals.scene.hands:
+        for part in (Part.LEFT_PADS, Part.RIGHT_PADS, Part.BUT_PADS):
+            asked = where & ~touched
+            touched |= any_contact(signals, GeomGroup(hand.name, part), GeomGroup(item), asked)
+    return touched
 
 
 def _both_pads(signals: Signals, hand: Hand, item: str, part: Part) -> Mask:

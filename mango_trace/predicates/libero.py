@@ -41,10 +41,12 @@ def inside_region(signals: Signals, item: str, region: str) -> Truth:
     slack = np.minimum(np.abs(point - low), np.abs(point - high)).min(axis=1)
 
     def rule(state: int) -> bool:
-        size = np.abs(rotation[state] @ np.array(place.half_size))
-        upper, lower = center[state] + size, center[state] - size
+        origin, matrix = signals.exact_pose(region, state)
+        at, _ = signals.exact_pose(item, state)
+        size = np.abs(matrix @ np.array(place.half_size))
+        upper, lower = origin + size, origin - size
         lower[2] -= _IN_BELOW
-        return bool(np.all(point[state] > lower) and np.all(point[state] < upper))
+        return bool(np.all(at > lower) and np.all(at < upper))
 
     values = ((point > low) & (point < high)).all(axis=1)
     return decide(signals, as_benchmark(values, slack, rule), item, region)
@@ -63,12 +65,17 @@ def on(signals: Signals, item: str, support: str) -> Truth:
     above, below = signals.position(item), signals.position(support)
     offset = below[:, :2] - above[:, :2]
     distance = np.sqrt((offset * offset).sum(axis=1))
-    close = as_benchmark(
-        distance < _ON_OBJECT_RADIUS,
-        distance - _ON_OBJECT_RADIUS,
-        lambda state: bool(np.linalg.norm(below[state, :2] - above[state, :2]) < _ON_OBJECT_RADIUS),
+
+    def rule(state: int) -> bool:
+        (upper, _), (lower, _) = signals.exact_pose(item, state), signals.exact_pose(support, state)
+        close = np.linalg.norm(lower[:2] - upper[:2]) < _ON_OBJECT_RADIUS
+        return bool(lower[2] <= upper[2] and close)
+
+    posed = as_benchmark(
+        (below[:, 2] <= above[:, 2]) & (distance < _ON_OBJECT_RADIUS),
+        np.minimum(np.abs(distance - _ON_OBJECT_RADIUS), np.abs(below[:, 2] - above[:, 2])),
+        rule,
     )
-    posed = (below[:, 2] <= above[:, 2]) & close
     return decide(signals, _counted_contact(signals, item, support, posed), item, support)
 
 
@@ -101,11 +108,12 @@ def _on_region(signals: Signals, item: str, region: str) -> Truth:
             & (np.abs(delta[..., 1]) < y)
         )
 
-    posed = as_benchmark(
-        fits(offset),
-        slack,
-        lambda state: bool(fits(rotation[state] @ (point[state] - center[state]))),
-    )
+    def rule(state: int) -> bool:
+        origin, matrix = signals.exact_pose(region, state)
+        at, _ = signals.exact_pose(item, state)
+        return bool(fits(matrix @ (at - origin)))
+
+    posed = as_benchmark(fits(offset), slack, rule)
     if place.parent is not None:
         posed = _counted_contact(signals, item, place.parent, posed)
     return decide(signals, posed, item, region)
@@ -113,7 +121,13 @@ def _on_region(signals: Signals, item: str, region: str) -> Truth:
 
 def up(signals: Signals, item: str) -> Truth:
     """``up(A)``: A's origin is at least 1.0 m above the world's origin."""
-    return decide(signals, signals.position(item)[:, 2] >= _UP_HEIGHT, item)
+    height = signals.position(item)[:, 2]
+    values = as_benchmark(
+        height >= _UP_HEIGHT,
+        np.abs(height - _UP_HEIGHT),
+        lambda state: bool(signals.exact_pose(item, state)[0][2] >= _UP_HEIGHT),
+    )
+    return decide(signals, values, item)
 
 
 def is_open(signals: Signals, item: str) -> Truth:

@@ -39,10 +39,10 @@ def at_rest(signals: Signals, item: str, max_speed_m_s: float, max_spin_rad_s: f
 
 
 def _settled(signals: Signals, item: str, values: Floats) -> tuple[Floats, Mask, Mask]:
-    """Value once settled; where it can be compared; which states come after it.
+    """Values once settled; where they can be compared; which states come after it.
 
     Without a sound settled state nothing can be compared.
     """
     known = known_for(signals, item)
-    start = min(signals.settled, signals.n_states - 1)
+    start = signals.settled
     return values[start], known & known[start], np.arange(signals.n_states) >= start

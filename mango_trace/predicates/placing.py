@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mango_trace.predicates.deciding import any_contact, decide
+from mango_trace.predicates.holding import touched_by_hands
 from mango_trace.scene.model import Region
 from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Signals
 from mango_trace.truth import Mask, Truth
@@ -24,7 +25,7 @@ def contact(signals: Signals, first: str, second: str) -> Truth:
     This follows MuJoCo's margin and gap: with a margin, contacts act before surfaces touch.
     ``touching`` is the geometric question.
     """
-    return _contact(signals, first, second, lambda rows: rows.active)
+    return _contact(signals, first, second, None)
 
 
 def touching(signals: Signals, first: str, second: str) -> Truth:
@@ -77,8 +78,7 @@ def resting_on(signals: Signals, item: str, support: str) -> Truth:
             candidates,
             lambda rows: rows.active & (rows.normal[:, 2] >= _SUPPORTING),
         )
-    for hand in signals.scene.hands:
-        carried &= ~any_contact(signals, GeomGroup(hand.name), GeomGroup(item), carried)
+    carried = carried & ~touched_by_hands(signals, item, carried)
     return decide(signals, carried, item, support)
 
 
@@ -116,7 +116,9 @@ def _over_region(signals: Signals, item: str, place: Region) -> Mask:
     return np.asarray(over & (underside >= low - _FLOOR) & (underside <= top))
 
 
-def _contact(signals: Signals, first: str, second: str, select: Callable[[ContactRows], Mask]) -> Truth:
+def _contact(
+    signals: Signals, first: str, second: str, select: Callable[[ContactRows], Mask] | None
+) -> Truth:
     everywhere = np.ones(signals.n_states, dtype=np.bool_)
     values = any_contact(signals, GeomGroup(first), GeomGroup(second), everywhere, select)
     return decide(signals, values, first, second)

@@ -1,15 +1,17 @@
 """Signals: what predicates read, as arrays over time."""
 
 from mango_trace.signals.base import ContactRows, GeomGroup, Part, Signals
-from mango_trace.signals.mujoco_signals import SceneKinematics
+from mango_trace.signals.mujoco_signals import BatchSignals, SceneKinematics, TraceStates
 from mango_trace.signals.validity import Validity, check_states
 
 __all__ = [
+    "BatchSignals",
     "ContactRows",
     "GeomGroup",
     "Part",
     "SceneKinematics",
     "Signals",
+    "TraceStates",
     "Validity",
     "check_states",
 ]

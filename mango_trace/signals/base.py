@@ -30,6 +30,8 @@ class Part(StrEnum):
     """A hand's left finger pad."""
     RIGHT_PADS = "right_pads"
     """A hand's right finger pad."""
+    BUT_PADS = "but_pads"
+    """Everything of a hand that is no finger pad."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,10 @@ class ContactRows:
 
 
 class Signals(Protocol):
-    """Arrays of one trace. Positions are in m, world frame; ``T`` is the number of states."""
+    """Arrays over the states of some traces of one scene, one trace behind the other.
+
+    Positions are in m, world frame; ``T`` is the number of states of all of them.
+    """
 
     @property
     def scene(self) -> Scene:
@@ -80,8 +85,11 @@ class Signals(Protocol):
         """Number of states, ``T``."""
 
     @property
-    def settled(self) -> int:
-        """First state after the declared warm-up; heights and motions are measured from it."""
+    def settled(self) -> npt.NDArray[np.intp]:
+        """For each state the first one of its trace after the declared warm-up, ``(T,)``.
+
+        Heights and motions are measured from it.
+        """
 
     def known(self, name: str) -> Mask:
         """Where a pose or a joint's position is known, ``(T,)``: valid states, recorded inputs."""
@@ -98,11 +106,24 @@ class Signals(Protocol):
     def half_box(self, name: str) -> Floats:
         """Half extents of that box along the axes of the object's body, ``(3,)``."""
 
+    def exact_pose(self, name: str, state: int) -> tuple[Floats, Floats]:
+        """Position ``(3,)`` and rotation ``(3, 3)`` to the last bit as the simulator computes them.
+
+        ``position`` and ``rotation`` are equal to it within rounding. Slow: for states at which
+        rounding could decide.
+        """
+
     def joint(self, name: str) -> Floats:
         """Position of a hinge (rad) or slide (m), ``(T,)``."""
 
     def velocity(self, name: str) -> tuple[Floats, Floats]:
         """Speed of an object: linear m/s and angular rad/s, ``(T,)`` each; NaN where unknown."""
 
+    def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
+        """States of ``where`` in which the solver acts on some contact between two groups."""
+
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
-        """Contacts between two groups in the states of ``where``; none are reported elsewhere."""
+        """Contacts between two groups in the states of ``where``; none are reported elsewhere.
+
+        Whether there is one at all is cheaper to ask with :meth:`in_contact`.
+        """

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from mango_trace.signals.base import Floats
-from mango_trace.truth import Mask
+from mango_trace.signals.poses import Poses, rotated
+
+Rows: TypeAlias = npt.NDArray[np.intp]
 
 _SLACK = 1e-6  # m; covers rounding in the bounds, which decide nothing by themselves
 _ENDLESS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
@@ -69,28 +72,30 @@ def box_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[Floats, 
     return low, high
 
 
-def may_touch(first: BodyBounds, second: BodyBounds, positions: Floats, matrices: Floats) -> Mask:
+def may_touch(first: BodyBounds, second: BodyBounds, poses: Poses) -> tuple[Rows, bool]:
     """States in which two bounds meet: a superset of those with a contact.
 
     Args:
         first: Bounds of one body.
         second: Bounds of the other.
-        positions: Positions of all bodies, ``(T, nbody, 3)`` m.
-        matrices: Rotation matrices of all bodies, ``(T, nbody, 9)``.
+        poses: Where the bodies are.
+
+    Returns:
+        The states, and whether the answer is for all states alike since neither body ever moves;
+        then there is one state, 0, or none.
     """
-    if not np.isfinite(first.radius + second.radius):
-        return np.ones(len(positions), dtype=np.bool_)
-    rotation_1 = matrices[:, first.body].reshape(-1, 3, 3)
-    rotation_2 = matrices[:, second.body].reshape(-1, 3, 3)
-    offset = positions[:, second.body] - positions[:, first.body]
-    offset = offset + rotation_2 @ second.center - rotation_1 @ first.center
-    meet: Mask = (offset * offset).sum(axis=1) <= (first.radius + second.radius) ** 2
-    near = np.flatnonzero(meet)
-    for rotation, half, radius in (
-        (rotation_1[near], first.half, second.radius),
-        (rotation_2[near], second.half, first.radius),
+    pose_1, pose_2 = poses.body(first.body), poses.body(second.body)
+    offset = pose_2.apply(second.center) - pose_1.apply(first.center)
+    near = np.flatnonzero((offset * offset).sum(axis=0) <= (first.radius + second.radius) ** 2)
+    alike = offset.shape[1] == 1
+    for pose, half, radius in (
+        (pose_1, first.half, second.radius),
+        (pose_2, second.half, first.radius),
     ):
-        local = np.einsum("tji,tj->ti", rotation, offset[near])
-        outside = np.maximum(np.abs(local) - half, 0.0)
-        meet[near] &= (outside * outside).sum(axis=1) <= radius**2
-    return meet
+        if not (near.size and np.isfinite(half).all() and np.isfinite(radius)):
+            continue
+        turn = pose.at(near).rotation
+        local = rotated(turn.transpose(1, 0, 2), offset[:, near])
+        outside = np.maximum(np.abs(local) - half[:, None], 0.0)
+        near = near[(outside * outside).sum(axis=0) <= radius**2]
+    return near, alike

@@ -1,4 +1,4 @@
-"""Contacts of one trace, found between the things that are asked about and nowhere else.
+"""Contacts of a batch of states, found between the things that are asked about and nowhere else.
 
 A full collision pass costs ten times the kinematics. Here a pass runs once for each pair of things
 and state, in a model in which for the moment no other geoms collide. What a pass finds between two
@@ -7,9 +7,10 @@ geoms does not depend on other geoms, so the answer is that of the full pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import mujoco
 import numpy as np
@@ -18,7 +19,8 @@ import numpy.typing as npt
 from mango_trace.signals.base import ContactRows, Floats
 from mango_trace.truth import Mask
 
-Geoms = npt.NDArray[np.intp]
+Geoms: TypeAlias = npt.NDArray[np.intp]
+States: TypeAlias = npt.NDArray[np.intp]
 
 _BITS = ("geom_contype", "geom_conaffinity", "body_contype", "body_conaffinity")
 
@@ -45,13 +47,14 @@ class _Found:
 
 
 class PairContacts:
-    """Runs and remembers collision passes of one trace.
+    """Runs and remembers collision passes.
 
     Args:
         model: Model of the scene; its collision bits are changed during a pass and put back.
-        data: Data that ``load`` fills.
-        load: Puts a state into ``data`` and computes all geom poses.
-        n_states: Number of states of the trace.
+        data: Data that ``loaded`` fills.
+        loaded: Puts one state after the other into ``data``, computes all geom poses and yields it.
+        sections: Splits states by what resets wrote into the model, and says how to get it there.
+        n_states: Number of states.
         restrict: Let only the asked pair collide; off, every pass is a full one.
     """
 
@@ -59,12 +62,13 @@ class PairContacts:
         self,
         model: mujoco.MjModel,
         data: mujoco.MjData,
-        load: Callable[[int], None],
+        loaded: Callable[[States], Iterator[int]],
+        sections: Callable[[Mask], Iterable[tuple[Callable[[], None], States]]],
         n_states: int,
         *,
         restrict: bool,
     ) -> None:
-        self._model, self._data, self._load = model, data, load
+        self._model, self._data, self._loaded, self._sections = model, data, loaded, sections
         self._n_states, self._restrict = n_states, restrict
         self._found: dict[tuple[str, str], _Found] = {}
 
@@ -93,20 +97,22 @@ class PairContacts:
         found = self._found.setdefault(pair, _Found(np.zeros(self._n_states, dtype=np.bool_)))
         todo = where & ~found.done
         if todo.any():
-            if self._restrict and self._all_compatible(*whole):
-                with self._only(*whole):
-                    self._pass(found, todo)
-            else:
-                self._pass(found, todo)
+            for prepare, states in self._sections(todo):
+                prepare()
+                if self._restrict and self._all_compatible(*whole):
+                    with self._only(*whole):
+                        self._pass(found, states)
+                else:
+                    self._pass(found, states)
+            found.done |= todo
         return self._select(found, parts, where)
 
-    def _pass(self, found: _Found, todo: Mask) -> None:
-        """Run the collision pass in the states of ``todo``."""
-        model, data, load, collide = self._model, self._data, self._load, mujoco.mj_collision
+    def _pass(self, found: _Found, todo: States) -> None:
+        """Run the collision pass in some states."""
+        model, data, collide = self._model, self._data, mujoco.mj_collision
         states: list[int] = []
         pieces: list[tuple[npt.NDArray[np.int32], Floats, Floats, npt.NDArray[np.int32]]] = []
-        for state in np.flatnonzero(todo).tolist():
-            load(state)
+        for state in self._loaded(todo):
             collide(model, data)
             count = data.ncon
             if count:
@@ -120,7 +126,6 @@ class PairContacts:
                         contact.exclude.copy(),
                     )
                 )
-        found.done |= todo
         if pieces:
             geom, distance, normal, exclude = zip(*pieces, strict=True)
             found.state = np.concatenate([found.state, np.array(states, dtype=np.intp)])

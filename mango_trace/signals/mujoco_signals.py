@@ -1,16 +1,18 @@
-"""Signals from MuJoCo's kinematics and collision passes.
+"""Signals from MuJoCo models: poses over arrays, contacts from MuJoCo's own collision passes.
 
-Kinematics run once for each state of a trace; collision only in states where the bounds
-of the two groups meet, since elsewhere there can be no contact, and once for each state however
-many questions are asked. Derived positions are always recomputed from qpos: those that a simulator
-holds after a step are one substep old.
+A batch holds traces of one scene, one behind the other, so that what is done for all states is done
+once. Contacts are looked for only where the bounds of two things meet, since elsewhere there can be
+none, and once for each state however many questions are asked. Derived positions are always
+recomputed from qpos: those that a simulator holds after a step are one substep old.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import cached_property
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Final
 
 import mujoco
 import numpy as np
@@ -22,23 +24,49 @@ from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
-from mango_trace.scene.slim import without_geoms
 from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Part
 from mango_trace.signals.bounds import BodyBounds, bounds_of, box_of, may_touch
-from mango_trace.signals.collision import PairContacts
+from mango_trace.signals.boxes import MOST_PAIRS, comparable, overlap
+from mango_trace.signals.collision import Geoms, PairContacts
+from mango_trace.signals.poses import POSE_FIELDS, BatchPoses, Pose, Poses, computable
 from mango_trace.signals.validity import Validity, check_states
 from mango_trace.truth import Mask
 
-_POSE_FIELDS = ("body_pos", "body_quat", "site_pos", "site_quat", "jnt_pos", "jnt_axis", "qpos0")
+_SHAPE_FIELDS: Final = frozenset(
+    f"geom_{field}" for field in ("pos", "quat", "size", "margin", "gap", "contype", "conaffinity")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStates:
+    """Recorded states of one trace.
+
+    Attributes:
+        states: Components by name: ``time (T,)``, ``qpos (T, nq)``, optionally ``qvel``,
+            ``mocap_pos``, ``mocap_quat``.
+        overrides: What the episode's reset wrote into the model.
+        settled: First state after the warm-up.
+    """
+
+    states: Mapping[str, npt.NDArray[np.float64]]
+    overrides: Overrides = field(default_factory=dict)
+    settled: int = 0
+
+    @property
+    def batch_key(self) -> str:
+        """Equal for traces that can be in one batch: same components, same shapes of geoms."""
+        shapes = {name: rows for name, rows in self.overrides.items() if name in _SHAPE_FIELDS}
+        return json.dumps([sorted(self.states), shapes], sort_keys=True)
 
 
 class SceneKinematics:
-    """A compiled scene that turns recorded states into signals, one trace at a time.
+    """A compiled scene that turns recorded states into signals.
 
     Args:
         package: The scene.
-        prefilter: Look for contacts only where bounds meet and only between the things
-            asked about; off, every asked state runs the full pass.
+        prefilter: Compute poses over arrays, look for contacts only where bounds meet and only
+            between the things asked about; off, every state runs MuJoCo's kinematics and every
+            asked state its full collision pass.
     """
 
     def __init__(self, package: ScenePackage, *, prefilter: bool = True) -> None:
@@ -46,14 +74,13 @@ class SceneKinematics:
         self.scene = package.scene
         self.prefilter = prefilter
         self.model = package.compile()
-        bare = without_geoms(package.xml, self.model) if prefilter else None
-        self.pose_model = self.model if bare is None else bare
         self.data = mujoco.MjData(self.model)
-        self.pose_data = self.data if bare is None else mujoco.MjData(self.pose_model)
         self._pristine = pristine(self.model)
         self._applied: Overrides = {}
-        self._geoms: dict[GeomGroup, npt.NDArray[np.intp]] = {}
+        self._geoms: dict[GeomGroup, Geoms] = {}
         self._bounds: dict[bytes, tuple[BodyBounds, ...]] = {}
+        self._comparable: dict[tuple[bytes, bytes], bool] = {}
+        self._shapes: Mapping[str, object] = {}
 
     def signals(
         self,
@@ -61,39 +88,62 @@ class SceneKinematics:
         *,
         overrides: Overrides | None = None,
         settled: int = 0,
-    ) -> TraceSignals:
-        """Signals of one trace.
+    ) -> BatchSignals:
+        """Signals of one trace; see :class:`TraceStates` and :meth:`batch`."""
+        return self.batch([TraceStates(states, overrides or {}, settled)])
 
-        They read this object's model, so the signals of one trace are finished before those of the
-        next are asked for.
+    def batch(self, traces: Sequence[TraceStates]) -> BatchSignals:
+        """Signals of some traces.
+
+        They read this object's model, so those of one batch are finished before those of the next
+        are asked for.
 
         Args:
-            states: Components by name: ``time (T,)``, ``qpos (T, nq)``, optionally ``qvel``,
-                ``mocap_pos``, ``mocap_quat``.
-            overrides: What the episode's reset wrote into the model.
-            settled: First state after the warm-up.
+            traces: At least one; all with the same :attr:`TraceStates.batch_key`.
 
         Returns:
             The signals, computed when they are asked for.
 
         Raises:
             SceneError: The states or an override do not fit the model.
+            ValueError: The traces cannot be in one batch.
         """
-        self._check_widths(states)
-        overrides = overrides or {}
-        if overrides != self._applied:
+        if len({trace.batch_key for trace in traces}) != 1:
+            raise ValueError("the traces of a batch need the same components and shapes of geoms")
+        for trace in traces:
+            self._check_widths(trace.states)  # what an override does not fit, its use finds
+        shapes = {name: rows for name, rows in traces[0].overrides.items() if name in _SHAPE_FIELDS}
+        if shapes != self._shapes:
             self._bounds.clear()
-            restore_fields(self.model, self._pristine, self._applied)
-            self._applied = {}
-            try:
-                apply_overrides(self.model, overrides)
-            except SceneError:
-                restore_fields(self.model, self._pristine, overrides)
-                raise
-            self._applied = overrides
-            for field in _POSE_FIELDS:
-                getattr(self.pose_model, field)[...] = getattr(self.model, field)
-        return TraceSignals(self, states, settled)
+            self._comparable.clear()
+            self._shapes = shapes
+        return BatchSignals(self, traces)
+
+    def check(self, trace: TraceStates) -> None:
+        """See that a trace fits the model.
+
+        Raises:
+            SceneError: Its states or an override do not.
+        """
+        self._check_widths(trace.states)
+        self.use(trace.overrides)
+
+    def use(self, overrides: Overrides) -> None:
+        """Put the model into the condition that a reset left it in.
+
+        Raises:
+            SceneError: An override does not fit the model.
+        """
+        if overrides == self._applied:
+            return
+        restore_fields(self.model, self._pristine, self._applied)
+        self._applied = {}
+        try:
+            apply_overrides(self.model, overrides)
+        except SceneError:
+            restore_fields(self.model, self._pristine, overrides)
+            raise
+        self._applied = overrides
 
     def _check_widths(self, states: Mapping[str, npt.NDArray[np.float64]]) -> None:
         model = self.model
@@ -110,25 +160,40 @@ class SceneKinematics:
                     f"scene {self.scene.task!r} has {width} numbers there"
                 )
 
-    def geoms(self, group: GeomGroup) -> npt.NDArray[np.intp]:
+    def geoms(self, group: GeomGroup) -> Geoms:
         """Geom numbers of a group, ascending."""
         if group not in self._geoms:
             self._geoms[group] = np.array(self._find_geoms(group), dtype=np.intp)
         return self._geoms[group]
 
-    def bounds(self, geoms: npt.NDArray[np.intp]) -> tuple[BodyBounds, ...]:
+    def bounds(self, geoms: Geoms) -> tuple[BodyBounds, ...]:
         """What encloses geoms, one for each body that carries any."""
         key = geoms.tobytes()
         if key not in self._bounds:
             self._bounds[key] = bounds_of(self.model, geoms)
         return self._bounds[key]
 
-    def all_geoms(self, name: str) -> npt.NDArray[np.intp]:
-        """Every geom of a thing, pads that are mounted elsewhere included."""
-        groups = [GeomGroup(name)]
-        if isinstance(self.scene.item(name), Hand):
-            groups += [GeomGroup(name, Part.LEFT_PADS), GeomGroup(name, Part.RIGHT_PADS)]
-        return np.unique(np.concatenate([self.geoms(group) for group in groups]))
+    def boxes_comparable(self, geoms_1: Geoms, geoms_2: Geoms) -> bool:
+        """Whether it is worth while and right to compare boxes without MuJoCo."""
+        key = geoms_1.tobytes(), geoms_2.tobytes()
+        if key not in self._comparable:
+            pairs = len(self.split_boxes(geoms_1)[0]) * len(self.split_boxes(geoms_2)[0])
+            self._comparable[key] = 0 < pairs <= MOST_PAIRS and comparable(self.model, geoms_1, geoms_2)
+        return self._comparable[key]
+
+    def split_boxes(self, geoms: Geoms) -> tuple[Geoms, Geoms]:
+        """Boxes among some geoms, and the others."""
+        boxes = self.model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_BOX
+        return geoms[boxes], geoms[~boxes]
+
+    def shared_pass(self, group: GeomGroup) -> tuple[str, Geoms]:
+        """Geoms that are looked at together when a group is asked about, and a name for them."""
+        if group.part is Part.BUT_PADS:
+            return f"{group.name}.{group.part}", self.geoms(group)
+        if group.part in (Part.LEFT_PADS, Part.RIGHT_PADS):
+            pads = [self.geoms(GeomGroup(group.name, part)) for part in (Part.LEFT_PADS, Part.RIGHT_PADS)]
+            return f"{group.name}.pads", np.unique(np.concatenate(pads))
+        return group.name, self.geoms(GeomGroup(group.name))
 
     def body(self, name: str) -> int:
         """Number of the body that carries a thing."""
@@ -139,9 +204,12 @@ class SceneKinematics:
 
     def _find_geoms(self, group: GeomGroup) -> list[int]:
         model, item = self.model, self.scene.item(group.name)
-        if isinstance(item, Hand) and group.part in (Part.LEFT_PADS, Part.RIGHT_PADS):
-            pads = item.left_pads if group.part is Part.LEFT_PADS else item.right_pads
-            return sorted(int(model.geom(pad).id) for pad in pads)
+        if isinstance(item, Hand) and group.part is not Part.ALL:
+            left, right = (
+                {int(model.geom(pad).id) for pad in pads} for pads in (item.left_pads, item.right_pads)
+            )
+            rest = set(geoms_of(model, [self.body(group.name)])) - left - right
+            return sorted({Part.LEFT_PADS: left, Part.RIGHT_PADS: right}.get(group.part, rest))
         if isinstance(item, Surface) and item.geoms:
             return sorted(int(model.geom(geom).id) for geom in item.geoms)
         geoms = list(geoms_of(model, [self.body(group.name)]))
@@ -151,41 +219,74 @@ class SceneKinematics:
         return geoms
 
 
-class TraceSignals:
-    """Signals of one trace; see :class:`mango_trace.signals.base.Signals`."""
+class BatchSignals:
+    """Signals of some traces; see :class:`mango_trace.signals.base.Signals`.
 
-    def __init__(
-        self,
-        kinematics: SceneKinematics,
-        states: Mapping[str, npt.NDArray[np.float64]],
-        settled: int,
-    ) -> None:
-        self._kin = kinematics
+    Attributes:
+        scene: Meaning of the names.
+        n_states: Number of states of all traces.
+        starts: First state of each trace, and behind the last one.
+        settled: For each state the first one of its trace after the warm-up.
+        validity: Which states of each trace are sound.
+    """
+
+    def __init__(self, kinematics: SceneKinematics, traces: Sequence[TraceStates]) -> None:
+        self._kin, self._traces = kinematics, traces
         self._model, self._data = kinematics.model, kinematics.data
-        self._qpos = states["qpos"]
-        self._qvel = states.get("qvel")
         self.scene = kinematics.scene
-        self.n_states = len(self._qpos)
-        self.settled = settled
+        lengths = [len(trace.states["qpos"]) for trace in traces]
+        self.starts: npt.NDArray[np.intp] = np.concatenate([[0], np.cumsum(lengths, dtype=np.intp)])
+        self.n_states = int(self.starts[-1])
+        settled = [
+            start + min(trace.settled, length - 1)
+            for start, trace, length in zip(self.starts[:-1], traces, lengths, strict=True)
+        ]
+        self.settled: npt.NDArray[np.intp] = np.repeat(np.array(settled, dtype=np.intp), lengths)
+        self._qpos = np.concatenate([trace.states["qpos"].T for trace in traces], axis=1)
         self._mocap: tuple[Floats, Floats] | None = None
-        if self._model.nmocap and "mocap_pos" in states and "mocap_quat" in states:
-            self._mocap = states["mocap_pos"], states["mocap_quat"]
-        self.validity: Validity = check_states(
-            self._model, states["time"], self._qpos, self._qvel, self._mocap
+        if self._model.nmocap and {"mocap_pos", "mocap_quat"} <= traces[0].states.keys():
+            self._mocap = self._joined("mocap_pos"), self._joined("mocap_quat")
+        self.validity: tuple[Validity, ...] = tuple(self._check(trace) for trace in traces)
+        self._valid = np.concatenate([validity.valid for validity in self.validity])
+        if not self._valid.all():
+            self._qpos[:, ~self._valid] = self._model.qpos0[:, None]
+            for values in self._mocap or ():
+                values[:, ~self._valid] = np.resize((1.0, 0.0, 0.0, 0.0), len(values))[:, None]
+        self._versions, self._version = _distinct([trace.overrides for trace in traces])
+        self._version = np.repeat(self._version, lengths)
+        self._fields = [self._pose_fields(overrides) for overrides in self._versions]
+        self._contacts = PairContacts(
+            self._model,
+            self._data,
+            self._loaded,
+            self._sections,
+            self.n_states,
+            restrict=kinematics.prefilter,
         )
+        self._gates: dict[tuple[bytes, bytes], Mask] = {}
+
+    def _joined(self, component: str) -> Floats:
+        return np.concatenate([trace.states[component].T for trace in self._traces], axis=1)
+
+    def _check(self, trace: TraceStates) -> Validity:
+        states = trace.states
+        mocap = None if self._mocap is None else (states["mocap_pos"], states["mocap_quat"])
+        found = check_states(self._model, states["time"], states["qpos"], states.get("qvel"), mocap)
         if self._model.nmocap and self._mocap is None:
             unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
-            self.validity = replace(self.validity, problems=(*self.validity.problems, unrecorded))
-        self._contacts = PairContacts(
-            self._model, self._data, self._load, self.n_states, restrict=kinematics.prefilter
-        )
+            found = replace(found, problems=(*found.problems, unrecorded))
+        return found
+
+    def _pose_fields(self, overrides: Overrides) -> dict[str, Floats]:
+        self._kin.use(overrides)
+        return {name: np.array(getattr(self._model, name)) for name in POSE_FIELDS}
 
     def known(self, name: str) -> Mask:
         """Valid states, unless the thing hangs on a mocap body that was not recorded."""
         joint = self.scene.kind_of(name) is ArgumentKind.JOINT
         if self._mocap is None and not joint and self._kin.body(name) in self._hanging:
             return np.zeros(self.n_states, dtype=np.bool_)
-        return self.validity.valid
+        return self._valid
 
     @cached_property
     def _hanging(self) -> frozenset[int]:
@@ -195,28 +296,38 @@ class TraceSignals:
 
     def position(self, name: str) -> Floats:
         """See :meth:`Signals.position`."""
-        pose, index = self._pose_of(name)
-        return pose[0][:, index]
+        return np.broadcast_to(self._pose_of(name).position, (3, self.n_states)).T
 
     def rotation(self, name: str) -> Floats:
         """See :meth:`Signals.rotation`."""
-        pose, index = self._pose_of(name)
-        return pose[1][:, index].reshape(-1, 3, 3)
+        rotation = self._pose_of(name).rotation
+        return np.moveaxis(np.broadcast_to(rotation, (3, 3, self.n_states)), 2, 0)
 
     def middle(self, name: str) -> Floats:
         """See :meth:`Signals.middle`."""
         low, high = self._box(name)
-        offset = self.rotation(name) @ ((low + high) / 2)
-        return self.position(name) + offset
+        middle = self._pose_of(name).apply((low + high) / 2)
+        return np.broadcast_to(middle, (3, self.n_states)).T
 
     def half_box(self, name: str) -> Floats:
         """See :meth:`Signals.half_box`."""
         low, high = self._box(name)
         return (high - low) / 2
 
+    def exact_pose(self, name: str, state: int) -> tuple[Floats, Floats]:
+        """See :meth:`Signals.exact_pose`."""
+        self._kin.use(self._versions[self._version[state]])
+        next(self._loaded(np.array([state])))
+        is_site, index = self._frame(name)
+        data = self._data
+        if is_site:
+            return data.site_xpos[index].copy(), data.site_xmat[index].reshape(3, 3).copy()
+        return data.xpos[index].copy(), data.xmat[index].reshape(3, 3).copy()
+
     def joint(self, name: str) -> Floats:
         """See :meth:`Signals.joint`."""
-        return self._qpos[:, int(self._model.joint(name).qposadr[0])]
+        position: Floats = self._qpos[int(self._model.joint(name).qposadr[0])]
+        return position
 
     def velocity(self, name: str) -> tuple[Floats, Floats]:
         """See :meth:`Signals.velocity`.
@@ -227,71 +338,108 @@ class TraceSignals:
         model, body = self._model, self._kin.body(name)
         joint = int(model.body_jntadr[body])
         free = joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
-        if self._qvel is None or not free:
+        if "qvel" not in self._traces[0].states or not free:
             fixed = model.body_weldid[body] == 0 and body not in self._hanging
             speed = np.full(self.n_states, 0.0 if fixed else np.nan)
             return speed, speed
         start = int(model.jnt_dofadr[joint])
-        moving = self._qvel[:, start : start + 6]
+        moving = np.concatenate([trace.states["qvel"][:, start : start + 6] for trace in self._traces])
         return np.linalg.norm(moving[:, :3], axis=1), np.linalg.norm(moving[:, 3:], axis=1)
+
+    def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
+        """See :meth:`Signals.in_contact`."""
+        geoms_1, geoms_2 = self._kin.geoms(first), self._kin.geoms(second)
+        touching = np.zeros(self.n_states, dtype=np.bool_)
+        asked = where & self._valid
+        if self._kin.prefilter:
+            asked &= self._may_touch(geoms_1, geoms_2)
+            if self._kin.boxes_comparable(geoms_1, geoms_2):
+                touching, asked = self._by_boxes(geoms_1, geoms_2, asked)
+        if asked.any():
+            rows = self.contacts(first, second, asked)
+            touching |= rows.any_per_state(rows.active, self.n_states)
+        return touching
+
+    def _by_boxes(self, geoms_1: Geoms, geoms_2: Geoms, asked: Mask) -> tuple[Mask, Mask]:
+        """States in which boxes of both touch, and those in which a collision pass must tell."""
+        boxes_1, other_1 = self._kin.split_boxes(geoms_1)
+        boxes_2, other_2 = self._kin.split_boxes(geoms_2)
+        states = np.flatnonzero(asked)
+        surely, unclear = overlap(self._model, boxes_1, boxes_2, self._poses, states)
+        touching, rest = np.zeros_like(asked), np.zeros_like(asked)
+        touching[states], rest[states] = surely, unclear
+        for one, other in ((other_1, geoms_2), (boxes_1, other_2)):
+            if one.size and other.size:
+                rest |= asked & self._may_touch(one, other)
+        return touching, rest & ~touching
 
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """See :meth:`Signals.contacts`."""
-        whole = self._kin.all_geoms(first.name), self._kin.all_geoms(second.name)
         parts = self._kin.geoms(first), self._kin.geoms(second)
-        where = where & self.validity.valid
+        (name_1, whole_1), (name_2, whole_2) = self._kin.shared_pass(first), self._kin.shared_pass(second)
+        where = where & self._valid
         if self._kin.prefilter:
             where = where & self._may_touch(*parts)
-        return self._contacts.rows((first.name, second.name), whole, parts, where)
+        return self._contacts.rows((name_1, name_2), (whole_1, whole_2), parts, where)
 
-    # -- kinematics
+    # -- poses
 
     @cached_property
-    def _poses(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Bodies and sites: positions ``(T, n, 3)`` and rotation matrices ``(T, n, 9)``."""
-        model, data, n = self._kin.pose_model, self._kin.pose_data, self.n_states
-        bodies = np.empty((n, model.nbody, 3)), np.empty((n, model.nbody, 9))
-        sites = np.empty((n, model.nsite, 3)), np.empty((n, model.nsite, 9))
-        body_pos, body_mat = data.xpos, data.xmat
-        site_pos, site_mat = data.site_xpos, data.site_xmat
-        for state in range(n):
-            self._put(state, model, data)
-            bodies[0][state] = body_pos
-            bodies[1][state] = body_mat
-            sites[0][state] = site_pos
-            sites[1][state] = site_mat
-        return bodies, sites
+    def _poses(self) -> Poses:
+        if self._kin.prefilter and all(computable(fields) for fields in self._fields):
+            return BatchPoses(self._model, self._qpos, self._mocap, self._fields, self._version)
+        poses = _StatewisePoses(self._model, self.n_states)
+        for prepare, states in self._sections(np.ones(self.n_states, dtype=np.bool_)):
+            prepare()
+            for state in self._loaded(states):
+                poses.take(state, self._data)
+        return poses
 
-    def _load(self, state: int) -> None:
-        """Put one state into the simulator's data and compute all poses, those of geoms too."""
-        self._put(state, self._model, self._data)
+    def _sections(self, where: Mask) -> Iterator[tuple[Callable[[], None], npt.NDArray[np.intp]]]:
+        """States of ``where`` by the condition of the model that they belong to, and how to make it."""
+        for number, overrides in enumerate(self._versions):
+            states = np.flatnonzero(where & (self._version == number))
+            if states.size:
+                yield partial(self._kin.use, overrides), states
 
-    def _put(self, state: int, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        data.qpos[:] = self._qpos[state] if self.validity.valid[state] else self._model.qpos0
-        if self._mocap is not None and self.validity.valid[state]:
-            data.mocap_pos[:] = self._mocap[0][state].reshape(-1, 3)
-            data.mocap_quat[:] = self._mocap[1][state].reshape(-1, 4)
-        mujoco.mj_kinematics(model, data)
+    def _loaded(self, states: npt.NDArray[np.intp]) -> Iterator[int]:
+        """Put states into the simulator's data one by one, all poses computed, those of geoms too."""
+        model, data, forward = self._model, self._data, mujoco.mj_kinematics
+        qpos, target = np.ascontiguousarray(self._qpos[:, states].T), data.qpos
+        for row, state in enumerate(states.tolist()):
+            target[:] = qpos[row]
+            if self._mocap is not None:
+                data.mocap_pos[:] = self._mocap[0][:, state].reshape(-1, 3)
+                data.mocap_quat[:] = self._mocap[1][:, state].reshape(-1, 4)
+            forward(model, data)
+            yield state
 
-    def _pose_of(self, name: str) -> tuple[tuple[Floats, Floats], int]:
+    def _frame(self, name: str) -> tuple[bool, int]:
+        """Whether a site stands for a thing, and the number of that site or of its body."""
         item = self.scene.item(name)
-        bodies, sites = self._poses
         if isinstance(item, Region):
-            return sites, int(self._model.site(item.site).id)
+            return True, int(self._model.site(item.site).id)
         if isinstance(item, Hand):
-            return sites, int(self._model.site(item.center).id)
-        return bodies, int(self._model.body(item.body).id)
+            return True, int(self._model.site(item.center).id)
+        return False, int(self._model.body(item.body).id)
+
+    def _pose_of(self, name: str) -> Pose:
+        is_site, index = self._frame(name)
+        return self._poses.site(index) if is_site else self._poses.body(index)
 
     # -- where contacts are possible at all
 
-    def _may_touch(self, geoms_1: npt.NDArray[np.intp], geoms_2: npt.NDArray[np.intp]) -> Mask:
+    def _may_touch(self, geoms_1: Geoms, geoms_2: Geoms) -> Mask:
         """States in which the bounds of any two bodies meet: a superset of the contacts."""
-        positions, matrices = self._poses[0]
-        meet = np.zeros(self.n_states, dtype=np.bool_)
-        for first in self._kin.bounds(geoms_1):
-            for second in self._kin.bounds(geoms_2):
-                meet |= may_touch(first, second, positions, matrices)
-        return meet
+        key = geoms_1.tobytes(), geoms_2.tobytes()
+        if key not in self._gates:
+            meet = np.zeros(self.n_states, dtype=np.bool_)
+            for first in self._kin.bounds(geoms_1):
+                for second in self._kin.bounds(geoms_2):
+                    states, alike = may_touch(first, second, self._poses)
+                    meet[slice(None) if alike and states.size else states] = True
+            self._gates[key] = meet
+        return self._gates[key]
 
     def _box(self, name: str) -> tuple[Floats, Floats]:
         """Box around the geoms of a thing's own body, in its frame; child bodies are left out."""
@@ -299,3 +447,32 @@ class TraceSignals:
         geoms = self._kin.geoms(GeomGroup(name))
         own = geoms[model.geom_bodyid[geoms] == body]
         return box_of(model, own) if own.size else (np.zeros(3), np.zeros(3))
+
+
+class _StatewisePoses:
+    """Poses from MuJoCo's own kinematics, state by state: what :class:`BatchPoses` must equal."""
+
+    def __init__(self, model: mujoco.MjModel, n_states: int) -> None:
+        self._bodies = np.empty((n_states, model.nbody, 3)), np.empty((n_states, model.nbody, 9))
+        self._sites = np.empty((n_states, model.nsite, 3)), np.empty((n_states, model.nsite, 9))
+
+    def take(self, state: int, data: mujoco.MjData) -> None:
+        """Copy the poses of a state."""
+        self._bodies[0][state], self._bodies[1][state] = data.xpos, data.xmat
+        self._sites[0][state], self._sites[1][state] = data.site_xpos, data.site_xmat
+
+    def body(self, index: int) -> Pose:
+        """Pose of a body."""
+        return Pose(self._bodies[0][:, index].T, self._bodies[1][:, index].T.reshape(3, 3, -1))
+
+    def site(self, index: int) -> Pose:
+        """Pose of a site."""
+        return Pose(self._sites[0][:, index].T, self._sites[1][:, index].T.reshape(3, 3, -1))
+
+
+def _distinct(overrides: Sequence[Overrides]) -> tuple[list[Overrides], npt.NDArray[np.intp]]:
+    """The different ones, and for each the number of the one that it equals."""
+    found: dict[str, int] = {}
+    numbers = [found.setdefault(json.dumps(one, sort_keys=True), len(found)) for one in overrides]
+    first = [numbers.index(number) for number in range(len(found))]
+    return [overrides[index] for index in first], np.array(numbers, dtype=np.intp)

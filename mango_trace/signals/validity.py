@@ -89,11 +89,7 @@ def _note(problems: list[str], bad: Mask, text: str) -> None:
 
 
 def _quaternion_starts(model: mujoco.MjModel) -> list[int]:
-    starts = []
-    for joint in range(model.njnt):
-        address = int(model.jnt_qposadr[joint])
-        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-            starts.append(address + 3)
-        elif model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
-            starts.append(address)
-    return starts
+    kinds, starts = model.jnt_type, model.jnt_qposadr
+    free = starts[kinds == mujoco.mjtJoint.mjJNT_FREE] + 3
+    ball = starts[kinds == mujoco.mjtJoint.mjJNT_BALL]
+    return sorted([*free.tolist(), *ball.tolist()])

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import zarr
 from numcodecs.blosc import Blosc
 
 from mango_trace.store.layout import CHUNK_ROWS, write_atomically
+from mango_trace.store.stored import StoredArray
 
 _QUICK = 1
 """Effort for a chunk that will be written again soon."""
@@ -85,8 +85,7 @@ class Column:
         self._tail = self._new_tail()
         chunk, offset = divmod(self._rows, CHUNK_ROWS)
         if offset:
-            stored = zarr.open_array(str(self._array), mode="r")
-            self._tail[:] = np.asarray(stored[chunk * CHUNK_ROWS : (chunk + 1) * CHUNK_ROWS]).T
+            self._tail[:] = StoredArray(self._array).chunk(chunk).T
 
     def _new_tail(self) -> npt.NDArray[Any]:
         return np.zeros((self._width, CHUNK_ROWS), self._dtype)  # columns stand together in a chunk

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import zarr
 
 from mango_trace.errors import DatasetError, SceneError, TraceError
 from mango_trace.scene.package import ScenePackage, read_package
 from mango_trace.store.index import TraceRecord, read_index
 from mango_trace.store.layout import ARRAYS, CHUNK_ROWS, SCENES, SEGMENTS, read_info
+from mango_trace.store.stored import StoredArray
 from mango_trace.store.trace import Trace
 from mango_trace.store.writer import checksum
 
@@ -40,7 +40,7 @@ class Dataset:
         self._without = without_segments
         self.info = read_info(self.root)
         self.problems: list[DatasetError] = []
-        self._arrays: dict[tuple[str, str, str], Any] = {}
+        self._arrays: dict[tuple[str, str, str], StoredArray] = {}
         self._chunks: dict[tuple[str, str, str, int], npt.NDArray[Any]] = {}
         self._scenes: dict[str, ScenePackage] = {}
 
@@ -137,7 +137,7 @@ class Dataset:
         count = record.n_states if is_state else record.n_steps
         first, last = start // CHUNK_ROWS, max(start, start + count - 1) // CHUNK_ROWS
         try:
-            there = int(self._array(record, name).shape[0])
+            there = self._array(record, name).rows
             if there < start + count:
                 raise ValueError(f"the array ends at row {there}, the trace at {start + count}")
             pieces = [self._chunk(record, name, chunk) for chunk in range(first, last + 1)]
@@ -155,18 +155,17 @@ class Dataset:
     def _chunk(self, record: TraceRecord, name: str, chunk: int) -> npt.NDArray[Any]:
         key = (record.segment, record.group, name, chunk)
         if key not in self._chunks:
-            array = self._array(record, name)
-            values = np.asarray(array[chunk * CHUNK_ROWS : (chunk + 1) * CHUNK_ROWS])
+            values = self._array(record, name).chunk(chunk)
             while len(self._chunks) >= _KEPT_CHUNKS:
                 self._chunks.pop(next(iter(self._chunks)))
-            self._chunks[key] = np.ascontiguousarray(values)
+            self._chunks[key] = values
         return self._chunks[key]
 
-    def _array(self, record: TraceRecord, name: str) -> Any:
+    def _array(self, record: TraceRecord, name: str) -> StoredArray:
         key = (record.segment, record.group, name)
         if key not in self._arrays:
             path = self.root / SEGMENTS / record.segment / ARRAYS / record.group / name
-            self._arrays[key] = zarr.open_array(str(path), mode="r")
+            self._arrays[key] = StoredArray(path)
         return self._arrays[key]
 
     def _mismatch(self, record: TraceRecord, name: str, first: int, last: int) -> str:

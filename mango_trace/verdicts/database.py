@@ -59,6 +59,8 @@ class VerdictDatabase:
                     self._con.execute(statement).fetchall()
                 self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         _check_version(self._con, self.path)
+        rows = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (FROM {name})" for name in _KEYS)
+        self._filled = {str(row[0]) for row in self._con.sql(rows).fetchall()}
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -85,18 +87,24 @@ class VerdictDatabase:
         """Store what was wrong with the input."""
         self._write("INSERT INTO problems VALUES (?, ?, ?)", [run, subject, message])
 
-    def commit(self, tables: Mapping[str, pa.Table]) -> None:
-        """Store rows in one transaction; rows with the same key are replaced.
+    def commit(self, results: Sequence[Mapping[str, pa.Table]]) -> None:
+        """Store rows in one transaction; rows with the same key are replaced, the last one stays.
 
         Args:
-            tables: Arrow tables by name, each without two rows of one key.
+            results: Arrow tables by name, of one or several shards.
         """
-        with self._transaction():
+        parts: dict[str, list[pa.Table]] = {}
+        for tables in results:
             for name, table in tables.items():
+                parts.setdefault(name, []).append(table)
+        with self._transaction():
+            for name, pieces in parts.items():
                 columns = ", ".join(TABLES[name].names)
                 matches = " AND ".join(f"{name}.{key} = new_rows.{key}" for key in _KEYS[name])
-                self._con.register("new_rows", table)
-                self._write(f"DELETE FROM {name} USING new_rows WHERE {matches}")  # noqa: S608
+                self._con.register("new_rows", _last_of_each_key(name, pieces))
+                if name in self._filled:
+                    self._write(f"DELETE FROM {name} USING new_rows WHERE {matches}")  # noqa: S608
+                self._filled.add(name)
                 self._write(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new_rows")  # noqa: S608
                 self._con.unregister("new_rows")
 
@@ -136,6 +144,16 @@ class VerdictDatabase:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+
+def _last_of_each_key(name: str, pieces: Sequence[pa.Table]) -> pa.Table:
+    """Rows of several shards; where two have one key (an oracle, a trace stored twice), the later."""
+    table = pa.concat_tables(pieces)
+    if len(pieces) == 1:
+        return table
+    numbered = table.select(_KEYS[name]).append_column("row", pa.array(range(len(table)), pa.int64()))
+    last = numbered.group_by(list(_KEYS[name])).aggregate([("row", "max")])["row_max"]
+    return table if len(last) == len(table) else table.take(last.sort())
 
 
 def open_read_only(path: Path | str) -> duckdb.DuckDBPyConnection:

@@ -196,7 +196,7 @@ def test_o_55_quaternions_in_qpos_are_normalised(predicate):
     np.testing.assert_allclose(rotation[2], rotation[3], atol=1e-15)
     arguments = ("cup", "mug") if predicate == "near" else ("cup",)
     assert world.ask(states, predicate, *arguments) == [T, U, T, T]
-    assert "state 1 has a quaternion of length zero" in world.signals(states).validity.problems[0]
+    assert "state 1 has a quaternion of length zero" in world.signals(states).validity[0].problems[0]
 
 
 def test_o_56_equality_constraints_are_part_of_the_state(tmp_path):

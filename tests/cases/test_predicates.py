@@ -381,7 +381,7 @@ def test_o_27_mocap_pose_is_recorded_or_unknown():
         assert world.ask(lacking, "near", "cup", "flag") == [U, U]
         assert world.ask(lacking, "contact", "cup", "target") == [U, U]
         assert world.ask(lacking, "near", "cup", "far") == [F, F]
-        assert any("mocap" in problem for problem in world.signals(lacking).validity.problems)
+        assert any("mocap" in problem for problem in world.signals(lacking).validity[0].problems)
     broken = recorded | {"mocap_pos": np.array([[0.4, 0, 0], [math.nan, 0, 0]])}
     assert world.ask(broken, "near", "cup", "target") == [T, U]
     # A mocap body moves without a velocity, so its rest cannot be told.

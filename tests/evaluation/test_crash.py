@@ -23,7 +23,9 @@ SCRIPT = """
 
     def work():
         database = folder / f"killed_{turn}.duckdb"
-        summary = evaluate([folder / "dataset"], [folder / "oracles"], database, shard_traces=3)
+        summary = evaluate(
+            [folder / "dataset"], [folder / "oracles"], database, shard_traces=3, commit_every_s=0
+        )
         assert summary.exit_code == 0, summary
 
     longest_s = duration_s(work) / 4

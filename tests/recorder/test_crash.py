@@ -21,12 +21,12 @@ PACKAGE = make_package()
 SCRIPT = """
     import random, sys
     from pathlib import Path
-    from mango_trace.store import DatasetWriter, column, dataset, writer
+    from mango_trace.store import DatasetWriter, column, dataset, stored, writer
     from tests.killing import duration_s, kill_until_done
     from tests.synthetic import make_package, make_trace
 
     folder, wanted, n, states, chunk = Path(sys.argv[1]), *map(int, sys.argv[2:])
-    for module in (column, writer, dataset):
+    for module in (column, writer, dataset, stored):
         module.CHUNK_ROWS = chunk
     package = make_package()
     chance, kills, turn = random.Random(8), 0, 0
@@ -58,7 +58,7 @@ def test_killed_at_random_instants_every_committed_trace_is_right_and_the_set_co
         ids = {seed: writer.add(make_trace(PACKAGE, STATES, seed)).trace_id for seed in range(N)}
     turns, killed = map(int, run_script(SCRIPT, tmp_path, kills, N, STATES, CHUNK).split())
     assert killed >= kills
-    for module in ("column", "writer", "dataset"):
+    for module in ("column", "writer", "dataset", "stored"):
         monkeypatch.setattr(f"mango_trace.store.{module}.CHUNK_ROWS", CHUNK)
     segments = 0
     for turn in range(1, turns + 1):

@@ -25,7 +25,9 @@ def groups_of(scene):
     groups = [GeomGroup(name) for name in names]
     groups += [GeomGroup(item.name, Part.COUNTED) for item in scene.objects if item.uncounted_geoms]
     return groups + [
-        GeomGroup(hand.name, part) for hand in scene.hands for part in (Part.LEFT_PADS, Part.RIGHT_PADS)
+        GeomGroup(hand.name, part)
+        for hand in scene.hands
+        for part in (Part.LEFT_PADS, Part.RIGHT_PADS, Part.BUT_PADS)
     ]
 
 
@@ -61,6 +63,9 @@ def compare_prefilter(package, states, overrides=None):
     for first, second in itertools.combinations(groups_of(package.scene), 2):
         one, two = fast.contacts(first, second, where), plain.contacts(first, second, where)
         assert_same_rows(one, two)
+        np.testing.assert_array_equal(
+            fast.in_contact(first, second, where), plain.in_contact(first, second, where)
+        )
         total += len(one.state)
     return total
 

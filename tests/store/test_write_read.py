@@ -96,7 +96,7 @@ def test_many_traces_over_chunk_borders_are_read_back_one_by_one_and_by_zarr_its
 
 def test_seven_then_five_rows_are_twelve(tmp_path, monkeypatch):
     """O-63, with a chunk of ten rows."""
-    for module in ("column", "writer", "dataset"):
+    for module in ("column", "writer", "dataset", "stored"):
         monkeypatch.setattr(f"mango_trace.store.{module}.CHUNK_ROWS", 10)
     traces = [plain_trace(n, {"time": 1, "qpos": 3}, n) for n in (7, 5, 33, 1, 10)]
     with DatasetWriter(tmp_path) as writer:

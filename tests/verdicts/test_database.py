@@ -60,7 +60,7 @@ def test_columns_of_the_schema_are_those_of_the_rows(tmp_path):
 def test_committing_again_changes_nothing(tmp_path):
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
         for _ in range(3):
-            database.commit(label_rows(1, 2, 3, note="same"))
+            database.commit([label_rows(1, 2, 3, note="same")])
             rows = database.connection.sql("SELECT trace_id, note FROM labels ORDER BY 1").fetchall()
             assert rows == [("t1", "same"), ("t2", "same"), ("t3", "same")]
 
@@ -69,8 +69,8 @@ def test_hundred_rows_after_replacing_eighty_of_them(tmp_path):
     """O-65"""
     path = tmp_path / "v.duckdb"
     with VerdictDatabase(path) as database:
-        database.commit(label_rows(*range(1, 101), note="old"))
-        database.commit(label_rows(*range(21, 101), note="new"))
+        database.commit([label_rows(*range(1, 101), note="old")])
+        database.commit([label_rows(*range(21, 101), note="new")])
     counted = (
         open_read_only(path)
         .sql(
@@ -88,8 +88,8 @@ def test_a_row_is_replaced_whole(tmp_path):
     other = Rows()
     other.add("end_state", end_state_row("t", outcome="failed"))
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
-        database.commit(rows.to_arrow())
-        database.commit(other.to_arrow())
+        database.commit([rows.to_arrow()])
+        database.commit([other.to_arrow()])
         found = database.connection.sql("SELECT outcome, first_success FROM end_state").fetchall()
     assert found == [("failed", None)]
 
@@ -101,9 +101,9 @@ def test_a_commit_is_all_or_nothing(tmp_path):
     rows.add("end_state", end_state_row("t"))  # two rows of one key
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
         with pytest.raises(duckdb.ConstraintException):
-            database.commit(rows.to_arrow())
+            database.commit([rows.to_arrow()])
         assert database.connection.sql("SELECT count(*) FROM labels").fetchall() == [(0,)]
-        database.commit(label_rows(1))  # and it goes on
+        database.commit([label_rows(1)])  # and it goes on
         assert database.connection.sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
 
 
@@ -118,7 +118,7 @@ def test_numpy_booleans_and_missing_numbers_are_stored_as_such(tmp_path):
     rows.add("traces", {**base, "trace_id": "a", "live_success": np.bool_(True), "problems": []})
     rows.add("traces", {**base, "trace_id": "b", "live_success": None, "seed": np.int64(5)})
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
-        database.commit(rows.to_arrow())
+        database.commit([rows.to_arrow()])
         found = database.connection.sql(
             "SELECT trace_id, live_success, typeof(live_success), seed, undetermined_states "
             "FROM traces ORDER BY 1"
@@ -155,7 +155,7 @@ def test_a_reader_or_second_writer_is_told_that_somebody_writes(tmp_path):
 def test_two_readers_at_once_are_fine(tmp_path):
     path = tmp_path / "v.duckdb"
     with VerdictDatabase(path) as database:
-        database.commit(label_rows(1, 2))
+        database.commit([label_rows(1, 2)])
     script = """
         import sys
         from mango_trace.verdicts import open_read_only
@@ -175,7 +175,7 @@ COMMITTER = """
         rows = Rows()
         for trace in range(int(sys.argv[2])):
             rows.add("labels", {"trace_id": f"t{trace}", "who": "w", "position": 0, "note": note})
-        database.commit(rows.to_arrow())
+        database.commit([rows.to_arrow()])
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -195,7 +195,7 @@ def test_what_was_committed_survives_kill_9(tmp_path, count):
     assert log.exists()
     with VerdictDatabase(path) as database:
         assert database.connection.sql("SELECT count(*) FROM labels").fetchall() == [(count,)]
-        database.commit(label_rows(1000))
+        database.commit([label_rows(1000)])
     assert len(open_read_only(path).sql("SELECT * FROM labels").fetchall()) == count + 1
 
 
@@ -209,7 +209,7 @@ def test_no_code_deletes_a_write_ahead_log():
 def filled(tmp_path) -> Path:
     path = tmp_path / "v.duckdb"
     with VerdictDatabase(path) as database:
-        database.commit(label_rows(1))
+        database.commit([label_rows(1)])
     (tmp_path / "secret.csv").write_text("password\nhunter2\n")
     return path
 
@@ -314,7 +314,7 @@ def test_killed_while_the_schema_is_made_the_next_one_makes_it(tmp_path):
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
     with VerdictDatabase(path) as database:
-        database.commit(label_rows(1))
+        database.commit([label_rows(1)])
         assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "1")]
     assert open_read_only(path).sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
 
@@ -332,7 +332,7 @@ def test_killed_at_any_instant_the_file_opens_and_holds_whole_commits(tmp_path, 
             for trace in range(50):
                 row = {"trace_id": f"t{trace}", "who": "w", "position": 0, "action_index": turn}
                 rows.add("labels", row)
-            database.commit(rows.to_arrow())
+            database.commit([rows.to_arrow()])
     """
     writer = run_script(script, path)
     assert writer.stdout is not None
@@ -352,6 +352,6 @@ def test_judged_counts_no_errors_and_only_its_own_evaluator_and_order(tmp_path):
     for trace, outcome, evaluator in (("a", "passed", "e"), ("b", "error", "e"), ("c", "failed", "f")):
         rows.add("end_state", end_state_row(trace, outcome=outcome, evaluator=evaluator))
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
-        database.commit(rows.to_arrow())
+        database.commit([rows.to_arrow()])
         assert database.judged("e", "report", 10) == {("a", "o")}
         assert database.judged("f", "strict", 10) == {("c", "o")}
