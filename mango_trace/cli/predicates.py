@@ -20,6 +20,7 @@ def predicates(name: str | None, output_format: str) -> None:
             {
                 "predicate": entry.signature(),
                 "result": entry.result,
+                "needs": " ".join(entry.needs),
                 "source": entry.source,
                 "meaning": entry.doc,
             }
@@ -30,7 +31,8 @@ def predicates(name: str | None, output_format: str) -> None:
     if name not in CATALOGUE:
         raise UnknownNameError("predicate", name, CATALOGUE)
     entry = CATALOGUE[name]
-    click.echo(f"{entry.signature()}\n\n{entry.doc} Source: {entry.source}.\n")
+    click.echo(f"{entry.signature()}\n\n{entry.doc} Source: {entry.source}.")
+    click.echo(f"Needs: {', '.join(entry.needs)}.\n")
     for parameter in entry.parameters:
         click.echo(f"  {parameter}\n      {parameter.doc}")
     click.echo(f"\n{(entry.evaluate.__doc__ or '').strip()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -22,6 +22,7 @@ from mango_trace.evaluation.shard import (
     ShardResult,
     forget_scenes,
     judge_shard,
+    open_dataset,
 )
 from mango_trace.oracle.goal import goal_oracle
 from mango_trace.store import Dataset, TraceRecord
@@ -29,9 +30,13 @@ from mango_trace.store.verify import in_stored_order
 from mango_trace.verdicts import VerdictDatabase
 
 SHARD_TRACES = 32
-"""Traces in a shard: small enough for progress, large enough to share chunks."""
+"""Traces in a shard, at most: small enough for progress, large enough to share chunks."""
 
-COMMIT_EVERY_S = 0.5
+SHARD_STATES = 16384
+"""States in a shard, at most, unless a single trace has more: enough that the work for an array is more
+than the work of calling for it, few enough that memory is bounded."""
+
+COMMIT_EVERY_S = 1.0
 """Time after which finished shards are committed: so much work is lost at most when it is killed."""
 
 
@@ -85,7 +90,7 @@ def evaluate(
         database: DuckDB file to write to.
         options: How to judge.
         workers: Processes.
-        shard_traces: Traces that are handed over at a time.
+        shard_traces: Traces that are judged together, at most.
         commit_every_s: Time after which finished shards are committed.
         progress: Called with the number of traces done and of all that are to be done.
 
@@ -99,6 +104,25 @@ def evaluate(
     options = options or Options()
     if workers < 1 or shard_traces < 1 or options.hold < 1:
         raise UsageError("workers, shard size and hold must each be at least 1")
+    forget_scenes()
+    try:
+        return _evaluate(
+            roots, oracle_paths, database, options, workers, shard_traces, commit_every_s, progress
+        )
+    finally:
+        forget_scenes()
+
+
+def _evaluate(
+    roots: Sequence[Path],
+    oracle_paths: Sequence[Path],
+    database: Path,
+    options: Options,
+    workers: int,
+    shard_traces: int,
+    commit_every_s: float,
+    progress: Callable[[int, int], None] | None,
+) -> EvaluationSummary:
     summary = EvaluationSummary()
     datasets = list(_open(roots, summary))
     tasks = frozenset(r.metadata.task for dataset in datasets for r in dataset.records)
@@ -127,7 +151,6 @@ def evaluate(
         for subject, message in (*summary.problems, *summary.trace_errors.items()):
             verdicts.note_problem(run, subject, message)
         verdicts.finish_run(run, done, len(summary.trace_errors))
-    forget_scenes()
     return summary
 
 
@@ -147,7 +170,7 @@ def _collected(results: Iterator[ShardResult], every_s: float) -> Iterator[list[
 def _open(roots: Sequence[Path], summary: EvaluationSummary) -> Iterator[Dataset]:
     for root in roots:
         try:
-            dataset = Dataset(root)
+            dataset = open_dataset(root)
             found = dataset.records
         except BadInputError as error:
             summary.note(str(root), str(error))
@@ -200,9 +223,21 @@ def _shards(
 ) -> Iterator[Shard]:
     by_scene = sorted(records, key=lambda record: record.scene)  # stable: keeps the stored order
     for scene, members in groupby(by_scene, key=lambda record: record.scene):
-        traces = list(members)
-        for start in range(0, len(traces), size):
-            yield Shard(dataset.root, scene, tuple(traces[start : start + size]), oracles, options)
+        for traces in _parts(members, size):
+            yield Shard(dataset.root, scene, tuple(traces), oracles, options)
+
+
+def _parts(records: Iterable[TraceRecord], size: int) -> Iterator[list[TraceRecord]]:
+    part: list[TraceRecord] = []
+    states = 0
+    for record in records:
+        if part and (len(part) == size or states + record.n_states > SHARD_STATES):
+            yield part
+            part, states = [], 0
+        part.append(record)
+        states += record.n_states
+    if part:
+        yield part
 
 
 def _run(shards: Sequence[Shard], workers: int) -> Iterator[ShardResult]:

@@ -32,6 +32,7 @@ from mango_trace.evaluation.rows import (
 from mango_trace.oracle import CompiledOracle, compile_oracle
 from mango_trace.oracle.goal import goal_oracle, premise_monitors
 from mango_trace.predicates.catalogue import CATALOGUE
+from mango_trace.predicates.signature import Need
 from mango_trace.scene.package import ScenePackage
 from mango_trace.signals import SceneKinematics, Validity
 from mango_trace.store import Dataset, Trace, TraceRecord
@@ -40,12 +41,8 @@ from mango_trace.verdicts import Rows
 EVALUATOR: Final = f"1/mujoco-{mujoco.__version__}"
 """Version of everything that a verdict depends on, apart from trace and oracle."""
 
-BATCH_STATES: Final = 8192
-"""States that are judged together: enough that the work for an array is more than the work of calling
-for it, few enough that the arrays stay in the processor's cache."""
-
-_READ: Final = ("time", "qpos", "qvel", "mocap_pos", "mocap_quat")
-"""State components that signals are computed from."""
+_READ: Final = ("time", "qpos", "mocap_pos", "mocap_quat")
+"""State components that every signal is computed from; velocities are read where they are needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +115,15 @@ class _Workplace:
         except MangoTraceError as error:
             self.goal_problem = str(error)
 
+    def needs(self, oracles: Sequence[CompiledOracle]) -> set[Need]:
+        """What the predicates of some oracles read, and those of the task and of geometric rules."""
+        asked = [monitor for oracle in oracles for monitor in oracle.monitors]
+        asked += self.task.goal.monitors if self.task.goal else ()
+        asked += [monitor for monitors in self.task.premises.values() for monitor in monitors]
+        geometric = {monitor.predicate.geometric for monitor in asked} - {None}
+        predicates = [monitor.predicate for monitor in asked] + [CATALOGUE[str(name)] for name in geometric]
+        return {need for predicate in predicates for need in predicate.needs}
+
     def compile(self, named: NamedOracle, oracles: OracleSet) -> CompiledOracle | MangoTraceError:
         """Compile an oracle against the scene, once."""
         key = (named.source, named.oracle.digest)
@@ -136,18 +142,19 @@ class _Workplace:
 
 
 @lru_cache(maxsize=4)
-def _dataset(root: Path) -> Dataset:
+def open_dataset(root: Path) -> Dataset:
+    """A dataset, opened once until :func:`forget_scenes`."""
     return Dataset(root)
 
 
 @lru_cache(maxsize=8)
 def _workplace(root: Path, scene: str) -> _Workplace:
-    return _Workplace(_dataset(root).scene(scene))
+    return _Workplace(open_dataset(root).scene(scene))
 
 
 def forget_scenes() -> None:
     """Drop what this process keeps between shards, after an evaluation."""
-    _dataset.cache_clear()
+    open_dataset.cache_clear()
     _workplace.cache_clear()
 
 
@@ -175,34 +182,19 @@ def judge_shard(shard: Shard) -> ShardResult:
     used: dict[str, tuple[CompiledOracle, str]] = {}
     if workplace.task.goal is not None:
         used[workplace.task.goal.digest] = (workplace.task.goal, "end_state")
-    for batch in _batches(shard.records):
-        work = _Batch(shard, workplace)
-        for record in batch:
-            oracles = list(_fitting(workplace, record, shard.oracles, problems))
-            used.update((compiled.digest, (compiled, "fine_grained")) for compiled in oracles)
-            work.load(record, oracles)
-        work.judge()
-        for record in batch:  # rows in stored order, whatever went into which batch
-            reason = work.add_rows(rows, record)
-            if reason is not None:
-                errors.append((record.trace_id, reason))
+    work = _Work(shard, workplace)
+    for record in shard.records:
+        oracles = list(_fitting(workplace, record, shard.oracles, problems))
+        used.update((compiled.digest, (compiled, "fine_grained")) for compiled in oracles)
+        work.load(record, oracles)
+    work.judge()
+    for record in shard.records:  # in stored order, whatever was judged together
+        reason = work.add_rows(rows, record)
+        if reason is not None:
+            errors.append((record.trace_id, reason))
     for compiled, kind in used.values():
         add_oracle_rows(rows, compiled, kind)
     return ShardResult(rows.to_arrow(), len(shard.records), tuple(errors), tuple(problems.items()))
-
-
-def _batches(records: Sequence[TraceRecord]) -> Iterator[list[TraceRecord]]:
-    """Consecutive traces of at most :data:`BATCH_STATES` states together, or a single longer one."""
-    batch: list[TraceRecord] = []
-    states = 0
-    for record in records:
-        if batch and states + record.n_states > BATCH_STATES:
-            yield batch
-            batch, states = [], 0
-        batch.append(record)
-        states += record.n_states
-    if batch:
-        yield batch
 
 
 def _fitting(
@@ -218,8 +210,8 @@ def _fitting(
             yield compiled
 
 
-class _Batch:
-    """Traces that are judged together, each with what came of it."""
+class _Work:
+    """The traces of a shard, each with what came of it."""
 
     def __init__(self, shard: Shard, workplace: _Workplace) -> None:
         self._shard, self._workplace = shard, workplace
@@ -229,10 +221,12 @@ class _Batch:
         self._errors: dict[str, str] = {}
 
     def load(self, record: TraceRecord, oracles: list[CompiledOracle]) -> None:
-        """Read a trace, and see that it fits the scene."""
+        """Read a trace that has some oracles, and see that it fits the scene."""
         self._oracles[record.trace_id] = oracles
         try:
-            trace = _dataset(self._shard.root).load(record, _READ)
+            needs = self._workplace.needs(oracles)
+            components = (*_READ, "qvel") if Need.VELOCITY in needs else _READ
+            trace = open_dataset(self._shard.root).load(record, components)
             self._workplace.kinematics.check(states_of(trace))
         except MangoTraceError as error:
             self._errors[record.trace_id] = getattr(error, "reason", str(error))
@@ -240,7 +234,7 @@ class _Batch:
             self._traces[record.trace_id] = trace
 
     def judge(self) -> None:
-        """Judge what was read."""
+        """Judge what was read, as much together as can be."""
         groups: dict[str, list[str]] = {}
         for trace_id, trace in self._traces.items():
             groups.setdefault(states_of(trace).batch_key, []).append(trace_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from mango_trace.oracle.model import FineGrainedOracle, Mode
@@ -14,7 +15,7 @@ Argument: TypeAlias = str | float
 """A bound argument: a name of the scene or a number."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompiledMonitor:
     """One distinct predicate call of an oracle.
 
@@ -28,13 +29,13 @@ class CompiledMonitor:
     arguments: tuple[Argument, ...]
     negate: bool = False
 
-    @property
+    @cached_property
     def call(self) -> str:
         """Canonical text of the call without its negation, e.g. ``near(bowl_1, plate_1, 0.05)``."""
         texts = [a if isinstance(a, str) else number_text(a) for a in self.arguments]
         return f"{self.predicate.name}({', '.join(texts)})"
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Canonical text, e.g. ``not open(cabinet_1)``; two monitors are the same iff it is."""
         return f"not {self.call}" if self.negate else self.call

@@ -25,6 +25,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -46,7 +47,7 @@ Order: TypeAlias = Literal["report", "strict"]
 """Whether an ordering violation is only reported or a failure."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One decision problem; state 0 is the first evaluated one."""
 
@@ -56,9 +57,15 @@ class Case:
     plain: bool = False
     """Leave hold, at_end and never out."""
 
+    @cached_property
     def effects(self) -> tuple[Truth, ...]:
         """Truth of each action."""
         return tuple(all_of(*(self.truths[m] for m in action.monitors)) for action in self.compiled.actions)
+
+    @cached_property
+    def settled(self) -> bool:
+        """Whether no action is undetermined at any state."""
+        return not any((effect == UNDETERMINED).any() for effect in self.effects)
 
     def holds(self) -> tuple[int, ...]:
         """States for which each action must hold."""
@@ -146,11 +153,11 @@ class Decision:
 
 def bounds_of(case: Case) -> Bounds:
     """Read a case in the worst and in the best way."""
-    effects, holds, ends = case.effects(), case.holds(), case.ends()
+    effects, holds, ends = case.effects, case.holds(), case.ends()
     certain = tuple(Runs(surely(effect)) for effect in effects)
     worst = read(case.root, [runs.effect for runs in certain], holds)
     possible, best = certain, worst
-    if any((effect == UNDETERMINED).any() for effect in effects):
+    if not case.settled:
         possible = tuple(Runs(possibly(effect)) for effect in effects)
         best = read(case.root, [runs.effect for runs in possible], holds)
     breaks = broken(case)
@@ -193,6 +200,8 @@ def _violation(
     completes = (worst.completions[index] < NEVER, best.completions[index] < NEVER)
     if edge_surely(certain, possible, early, late, hold, may_complete=completes[1]) is not None:
         return True
+    if possible is certain:
+        return False  # nothing is undetermined, and the search was exact
     if edge_possible(certain, possible, early, late, hold, must_complete=completes[0]) is None:
         return False
     return None

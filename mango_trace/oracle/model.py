@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
@@ -146,14 +147,14 @@ class FineGrainedOracle(FrozenModel):
             raise PydanticCustomError(WHOLE, "{message}", {"message": message})
         return plan
 
-    @property
+    @cached_property
     def canonical(self) -> str:
         """Canonical JSON: sorted keys, no whitespace, numbers by value, no default extensions."""
         # Only the extension fields have defaults, so this leaves the paper's fields in.
         document = _by_value(self.model_dump(exclude_defaults=True))
         return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Identity of the oracle: SHA-256 of :attr:`canonical`, 64 hex digits."""
         return hashlib.sha256(self.canonical.encode("ascii")).hexdigest()

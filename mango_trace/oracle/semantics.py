@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -36,7 +36,7 @@ from mango_trace.oracle.decide import (
     broken,
     decide,
 )
-from mango_trace.oracle.timing import NEVER, Runs, edge_surely
+from mango_trace.oracle.timing import NEVER, Runs, edge_surely, read
 from mango_trace.truth import FALSE, Truth, all_of, possibly, surely
 
 Reason: TypeAlias = Literal["never_true", "too_early", "undone", "wrong_order", "invariant"]
@@ -186,11 +186,18 @@ def termination(compiled: CompiledOracle, truths: Sequence[Truth], start: int, h
     evaluated = tuple(truth[start:] for truth in truths)
     children = tuple(range(len(compiled.actions)))
     chain = Case(compiled, Group("sequential", children), evaluated, plain=True)
-    loose = Case(compiled, Group("any_order", children), evaluated, plain=True)
-    together = all_of(*chain.effects())
-    if loose.contested():
-        # A call and its negation never hold together, whatever is undetermined.
-        together = np.full_like(together, FALSE)
+    together = all_of(*chain.effects)
+    if chain.settled:
+        held = [surely(effect) for effect in chain.effects]
+        in_turn = read(chain.root, held, chain.holds()).completed < NEVER
+        sequential: Outcome = "passed" if in_turn else "failed"
+        any_order: Outcome = "passed" if all(mask.any() for mask in held) else "failed"
+    else:
+        loose = replace(chain, root=Group("any_order", children))
+        sequential, any_order = decide(chain, "report").outcome, decide(loose, "report").outcome
+        if loose.contested():
+            # A call and its negation never hold together, whatever is undetermined.
+            together = np.full_like(together, FALSE)
     first = Runs(surely(together)).first
 
     def outcome(truth: Truth, states: int) -> Outcome:
@@ -202,8 +209,8 @@ def termination(compiled: CompiledOracle, truths: Sequence[Truth], start: int, h
         once=outcome(together, 1),
         at_end=outcome(together[-1:], 1),
         held_k=outcome(together, hold),
-        sequential=decide(chain, "report").outcome,
-        any_order=decide(loose, "report").outcome,
+        sequential=sequential,
+        any_order=any_order,
         hold=hold,
         once_at=_shift(first, start),
     )

@@ -101,12 +101,12 @@ class Runs:
         framed[1:-1] = self.effect
         return np.flatnonzero(framed[1:] != framed[:-1])
 
-    @property
+    @cached_property
     def begins(self) -> npt.NDArray[np.int64]:
         """First state of each run, shape (R,)."""
         return self._edges[::2]
 
-    @property
+    @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
         """Last state of each run, shape (R,)."""
         return self._edges[1::2] - 1

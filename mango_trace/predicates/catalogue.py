@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from mango_trace.predicates import holding, libero, moving, placing
-from mango_trace.predicates.signature import Parameter, Predicate
+from mango_trace.predicates.signature import Need, Parameter, Predicate
 from mango_trace.scene.kinds import ArgumentKind
 
 _OBJECT = (ArgumentKind.OBJECT,)
@@ -52,6 +52,7 @@ _LIBERO: Final = (
         "LIBERO's on: contact and origins within 0.03 m, or over a region of up to 0.10 m height.",
         "LIBERO",
         libero.on,
+        (Need.POSE, Need.CONTACT),
         geometric="resting_on",
     ),
     Predicate(
@@ -60,6 +61,7 @@ _LIBERO: Final = (
         "Any joint past its opening threshold.",
         "LIBERO",
         libero.is_open,
+        (Need.JOINT,),
         check=partial(libero.joint_fault, "open"),
     ),
     Predicate(
@@ -68,6 +70,7 @@ _LIBERO: Final = (
         "Every joint past its closing threshold; not the opposite of open.",
         "LIBERO",
         libero.is_closed,
+        (Need.JOINT,),
         check=partial(libero.joint_fault, "close"),
     ),
     Predicate(
@@ -76,6 +79,7 @@ _LIBERO: Final = (
         "Any joint past its switching threshold.",
         "LIBERO",
         libero.is_turned_on,
+        (Need.JOINT,),
         check=partial(libero.joint_fault, "turnon"),
     ),
     Predicate(
@@ -84,6 +88,7 @@ _LIBERO: Final = (
         "Every joint past its switching-off threshold; not the opposite of turnon.",
         "LIBERO",
         libero.is_turned_off,
+        (Need.JOINT,),
         check=partial(libero.joint_fault, "turnoff"),
     ),
     Predicate(
@@ -102,6 +107,7 @@ _HOLDING: Final = (
         "Both finger pads of a hand are in contact with it.",
         "robosuite",
         holding.grasped,
+        (Need.POSE, Need.CONTACT),
         geometric="firmly_grasped",
     ),
     Predicate(
@@ -110,6 +116,7 @@ _HOLDING: Final = (
         "Both finger pads press it from opposed sides (cosine of the normals <= -0.3).",
         "mango_trace",
         holding.firmly_grasped,
+        (Need.POSE, Need.CONTACT),
     ),
     Predicate(
         "released",
@@ -117,6 +124,7 @@ _HOLDING: Final = (
         "No part of a hand is in contact with it.",
         "mango_trace",
         holding.released,
+        (Need.POSE, Need.CONTACT),
     ),
 )
 
@@ -127,6 +135,7 @@ _PLACING: Final = (
         "A contact between the two that the solver acts on.",
         "MuJoCo",
         placing.contact,
+        (Need.POSE, Need.CONTACT),
     ),
     Predicate(
         "touching",
@@ -134,6 +143,7 @@ _PLACING: Final = (
         "Their surfaces touch or overlap, whatever margin and gap say.",
         "mango_trace",
         placing.touching,
+        (Need.POSE, Need.CONTACT),
     ),
     Predicate(
         "near",
@@ -167,6 +177,7 @@ _PLACING: Final = (
         "Carried from below by the support, touched by no hand.",
         "mango_trace",
         placing.resting_on,
+        (Need.POSE, Need.CONTACT),
     ),
     Predicate(
         "upright",
@@ -205,6 +216,7 @@ _MOVING: Final = (
         "Linear and angular speed below their bounds.",
         "mango_trace",
         moving.at_rest,
+        (Need.VELOCITY,),
     ),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Literal
 
 from mango_trace.scene.kinds import ArgumentKind
@@ -95,6 +96,19 @@ class Parameter:
         return text
 
 
+class Need(StrEnum):
+    """What a predicate reads, from cheap to dear."""
+
+    JOINT = "joint"
+    """Positions of joints: recorded numbers."""
+    POSE = "pose"
+    """Where things are: recorded numbers for what moves freely, kinematics for the rest."""
+    VELOCITY = "velocity"
+    """How fast things move: recorded numbers that no other predicate reads."""
+    CONTACT = "contact"
+    """What touches what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """One entry of the catalogue.
@@ -105,6 +119,7 @@ class Predicate:
         doc: What it says, with its open and closed bounds.
         source: Where the rule comes from, e.g. ``LIBERO``, ``robosuite``, ``mango_trace``.
         evaluate: The pure function over arrays; gives truth of shape ``(..., T)``.
+        needs: What it reads.
         check: Says why a call with names that are all of the right kind still means nothing in a
             scene (a region that moves with no joint), or ``None``; called with scene and arguments.
         geometric: Name of the entry that asks the same with the geometry done right, if this is a
@@ -120,6 +135,7 @@ class Predicate:
     doc: str
     source: str
     evaluate: Callable[..., Any]
+    needs: tuple[Need, ...] = (Need.POSE,)
     check: Callable[..., str | None] | None = None
     geometric: str | None = None
     result: Literal["truth", "number"] = "truth"

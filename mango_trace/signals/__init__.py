@@ -2,7 +2,7 @@
 
 from mango_trace.signals.base import ContactRows, GeomGroup, Part, Signals
 from mango_trace.signals.mujoco_signals import BatchSignals, SceneKinematics, TraceStates
-from mango_trace.signals.validity import Validity, check_states
+from mango_trace.signals.validity import Validity, check_states, quaternion_starts
 
 __all__ = [
     "BatchSignals",
@@ -14,4 +14,5 @@ __all__ = [
     "TraceStates",
     "Validity",
     "check_states",
+    "quaternion_starts",
 ]

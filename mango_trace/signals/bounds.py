@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mango_trace.signals.base import Floats
-from mango_trace.signals.poses import Poses, rotated
+from mango_trace.signals.poses import Pose, Poses, rotated
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -72,25 +72,45 @@ def box_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[Floats, 
     return low, high
 
 
-def may_touch(first: BodyBounds, second: BodyBounds, poses: Poses) -> tuple[Rows, bool]:
+@dataclass(frozen=True, slots=True)
+class PlacedBounds:
+    """Bounds with where they are in every state.
+
+    Attributes:
+        bounds: The bounds.
+        pose: Pose of the body.
+        center: Middle of the box in the world, ``(3, N)`` m.
+    """
+
+    bounds: BodyBounds
+    pose: Pose
+    center: Floats
+
+    @classmethod
+    def of(cls, bounds: BodyBounds, poses: Poses) -> PlacedBounds:
+        """Place bounds."""
+        pose = poses.body(bounds.body)
+        return cls(bounds, pose, pose.apply(bounds.center))
+
+
+def may_touch(first: PlacedBounds, second: PlacedBounds) -> tuple[Rows, bool]:
     """States in which two bounds meet: a superset of those with a contact.
 
     Args:
         first: Bounds of one body.
         second: Bounds of the other.
-        poses: Where the bodies are.
 
     Returns:
         The states, and whether the answer is for all states alike since neither body ever moves;
         then there is one state, 0, or none.
     """
-    pose_1, pose_2 = poses.body(first.body), poses.body(second.body)
-    offset = pose_2.apply(second.center) - pose_1.apply(first.center)
-    near = np.flatnonzero((offset * offset).sum(axis=0) <= (first.radius + second.radius) ** 2)
+    offset = second.center - first.center
+    reach = first.bounds.radius + second.bounds.radius
+    near = np.flatnonzero((offset * offset).sum(axis=0) <= reach**2)
     alike = offset.shape[1] == 1
     for pose, half, radius in (
-        (pose_1, first.half, second.radius),
-        (pose_2, second.half, first.radius),
+        (first.pose, first.bounds.half, second.bounds.radius),
+        (second.pose, second.bounds.half, first.bounds.radius),
     ):
         if not (near.size and np.isfinite(half).all() and np.isfinite(radius)):
             continue

@@ -26,8 +26,10 @@ States: TypeAlias = npt.NDArray[np.intp]
 
 _OPEN: Final = 1e-7
 """Gap or overlap below which nothing is decided, m. Rounding in it is below 1e-12."""
-_AT_ONCE: Final = 200_000
+_AT_ONCE: Final = 50_000
 """Pairs of boxes, times states, that are looked at together; bounds the memory."""
+_GUESS_EVERY: Final = 8
+"""For how many states in a row the same pair of boxes is tried first."""
 MOST_PAIRS: Final = 160
 """Pairs of boxes from which on a collision pass of MuJoCo is no slower."""
 _PARALLEL: Final = 1e-6
@@ -51,13 +53,18 @@ class _Boxes:
     half: Floats
 
     @property
+    def turned(self) -> bool:
+        """Whether the axes of any box differ from those of the body."""
+        return bool((self.rotation != np.eye(3)).any())
+
+    @property
     def radius(self) -> Floats:
         """Radii of the spheres around them, ``(G,)`` m."""
         return np.asarray(np.linalg.norm(self.half, axis=1))
 
 
 def comparable(model: mujoco.MjModel, geoms_1: Geoms, geoms_2: Geoms) -> bool:
-    """Whether boxes of two groups touch in MuJoCo just when they overlap: no rule but geometry decides.
+    """Whether boxes of two groups touch in MuJoCo just when they overlap: only geometry decides.
 
     That is so without margins, excluded or predefined pairs, and for things of which each moves
     against the other by joints that are not next to each other in the tree.
@@ -101,7 +108,7 @@ def overlap(
         states: States to look at, ``(K,)``.
 
     Returns:
-        Where some pair surely overlaps, and where that is open; each ``(K,)``.
+        Where some pair of boxes surely overlaps, and where that is open; each ``(K,)``.
     """
     surely, unclear = np.zeros(len(states), dtype=np.bool_), np.zeros(len(states), dtype=np.bool_)
     for first in _by_body(model, geoms_1):
@@ -119,26 +126,33 @@ def overlap(
 
 def _overlap(first: _Boxes, second: _Boxes, turn: Floats, offset: Floats) -> tuple[Mask, Mask]:
     """As :func:`overlap`, for boxes of two bodies, the second in the frame of the first."""
-    apart = _apart_at_least(first, second, turn, offset)  # (G1 * G2, K)
-    surely, unclear = np.zeros(apart.shape[1], dtype=np.bool_), np.zeros(apart.shape[1], dtype=np.bool_)
-    nearest = apart.argmin(axis=0)
-    candidates = apart <= _OPEN
-    everywhere = np.arange(len(nearest))
-    likely = np.flatnonzero(candidates[nearest, everywhere])
-    candidates[nearest, everywhere] = False
-    pairs, states = nearest[likely], likely
-    for first_round in (True, False):  # the nearest pair decides most states, and no other is asked
-        if not first_round:
-            candidates[:, surely] = False
-            pairs, states = candidates.nonzero()
+    n_states, n_pairs = offset.shape[1], len(first.half) * len(second.half)
+    surely, unclear = np.zeros(n_states, dtype=np.bool_), np.zeros(n_states, dtype=np.bool_)
+
+    def ask(pairs: Geoms, states: States) -> None:
         one, other = np.divmod(pairs, len(second.half))
-        back = first.rotation[one].transpose(2, 1, 0)
-        within = turn[:, :, states]
-        center = rotated(within, second.center[other].T) + offset[:, states] - first.center[one].T
-        rotation = product(product(back, within), second.rotation[other].transpose(1, 2, 0))
-        gap = separation(rotated(back, center), rotation, first.half[one].T, second.half[other].T)
+        rotation = turn[:, :, states]
+        center = rotated(rotation, second.center[other].T) + offset[:, states] - first.center[one].T
+        if first.turned:
+            back = first.rotation[one].transpose(2, 1, 0)
+            center, rotation = rotated(back, center), product(back, rotation)
+        if second.turned:
+            rotation = product(rotation, second.rotation[other].transpose(1, 2, 0))
+        gap = separation(center, rotation, first.half[one].T, second.half[other].T)
         surely[states[gap < -_OPEN]] = True
         unclear[states[np.abs(gap) <= _OPEN]] = True
+
+    # What was nearest a moment ago decides most states of a grasp, and then no other pair is asked.
+    some = np.arange(0, n_states, _GUESS_EVERY)
+    nearest = _apart_at_least(first, second, turn[:, :, some], offset[:, some]).argmin(axis=0)
+    guess = np.repeat(nearest, _GUESS_EVERY)[:n_states]
+    ask(guess, np.arange(n_states))
+    left = np.flatnonzero(~surely)
+    if n_pairs > 1 and left.size:
+        near = _apart_at_least(first, second, turn[:, :, left], offset[:, left]) <= _OPEN
+        near[guess[left], np.arange(len(left))] = False
+        pairs, which = near.nonzero()
+        ask(pairs, left[which])
     return surely, unclear & ~surely
 
 
@@ -158,12 +172,13 @@ def _apart_at_least(first: _Boxes, second: _Boxes, turn: Floats, offset: Floats)
 def _to_spheres(boxes: _Boxes, others: _Boxes, turn: Floats, offset: Floats) -> Floats:
     """Distance from every box to the sphere around every other one, ``(G1, G2, K)`` m."""
     centers = rotated(turn[:, :, None], others.center.T[:, :, None]) + offset[:, None]  # (3, G2, K)
-    distance = np.empty((len(boxes.half), *centers.shape[1:]))
-    for box, out in enumerate(distance):
-        local = rotated(boxes.rotation[box].T[:, :, None, None], centers - boxes.center[box][:, None, None])
-        outside = np.maximum(np.abs(local) - boxes.half[box][:, None, None], 0.0)
-        np.sqrt((outside * outside).sum(axis=0), out=out)
-    return np.asarray(distance - others.radius[:, None])
+    away = centers[:, None] - boxes.center.T[:, :, None, None]
+    local = rotated(boxes.rotation.transpose(2, 1, 0)[..., None, None], away)  # (3, G1, G2, K)
+    np.abs(local, out=local)
+    local -= boxes.half.T[:, :, None, None]
+    np.maximum(local, 0.0, out=local)
+    local *= local
+    return np.asarray(np.sqrt(local.sum(axis=0)) - others.radius[:, None])
 
 
 def separation(center: Floats, rotation: Floats, half_1: Floats, half_2: Floats) -> Floats:

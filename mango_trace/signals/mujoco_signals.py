@@ -25,11 +25,11 @@ from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
 from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Part
-from mango_trace.signals.bounds import BodyBounds, bounds_of, box_of, may_touch
+from mango_trace.signals.bounds import BodyBounds, PlacedBounds, bounds_of, box_of, may_touch
 from mango_trace.signals.boxes import MOST_PAIRS, comparable, overlap
 from mango_trace.signals.collision import Geoms, PairContacts
 from mango_trace.signals.poses import POSE_FIELDS, BatchPoses, Pose, Poses, computable
-from mango_trace.signals.validity import Validity, check_states
+from mango_trace.signals.validity import Validity, check_states, quaternion_starts
 from mango_trace.truth import Mask
 
 _SHAPE_FIELDS: Final = frozenset(
@@ -75,6 +75,7 @@ class SceneKinematics:
         self.prefilter = prefilter
         self.model = package.compile()
         self.data = mujoco.MjData(self.model)
+        self.quaternions = quaternion_starts(self.model)
         self._pristine = pristine(self.model)
         self._applied: Overrides = {}
         self._geoms: dict[GeomGroup, Geoms] = {}
@@ -263,7 +264,9 @@ class BatchSignals:
             self.n_states,
             restrict=kinematics.prefilter,
         )
+        self._places: dict[int, PlacedBounds] = {}
         self._gates: dict[tuple[bytes, bytes], Mask] = {}
+        self._answers: dict[tuple[bytes, bytes], tuple[Mask, Mask]] = {}
 
     def _joined(self, component: str) -> Floats:
         return np.concatenate([trace.states[component].T for trace in self._traces], axis=1)
@@ -271,7 +274,7 @@ class BatchSignals:
     def _check(self, trace: TraceStates) -> Validity:
         states = trace.states
         mocap = None if self._mocap is None else (states["mocap_pos"], states["mocap_quat"])
-        found = check_states(self._model, states["time"], states["qpos"], states.get("qvel"), mocap)
+        found = check_states(self._kin.quaternions, states["time"], states["qpos"], mocap)
         if self._model.nmocap and self._mocap is None:
             unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
             found = replace(found, problems=(*found.problems, unrecorded))
@@ -348,15 +351,24 @@ class BatchSignals:
 
     def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
         """See :meth:`Signals.in_contact`."""
+        key = self._kin.geoms(first).tobytes(), self._kin.geoms(second).tobytes()
+        nowhere = np.zeros(self.n_states, dtype=np.bool_)
+        asked, touching = self._answers.get(key, (nowhere, nowhere))
+        todo = where & self._valid & ~asked
+        if todo.any():
+            touching = touching | self._find_contact(first, second, todo)
+            self._answers[key] = asked | todo, touching
+        return touching & where
+
+    def _find_contact(self, first: GeomGroup, second: GeomGroup, todo: Mask) -> Mask:
         geoms_1, geoms_2 = self._kin.geoms(first), self._kin.geoms(second)
         touching = np.zeros(self.n_states, dtype=np.bool_)
-        asked = where & self._valid
         if self._kin.prefilter:
-            asked &= self._may_touch(geoms_1, geoms_2)
+            todo = todo & self._may_touch(geoms_1, geoms_2)
             if self._kin.boxes_comparable(geoms_1, geoms_2):
-                touching, asked = self._by_boxes(geoms_1, geoms_2, asked)
-        if asked.any():
-            rows = self.contacts(first, second, asked)
+                touching, todo = self._by_boxes(geoms_1, geoms_2, todo)
+        if todo.any():
+            rows = self.contacts(first, second, todo)
             touching |= rows.any_per_state(rows.active, self.n_states)
         return touching
 
@@ -436,10 +448,16 @@ class BatchSignals:
             meet = np.zeros(self.n_states, dtype=np.bool_)
             for first in self._kin.bounds(geoms_1):
                 for second in self._kin.bounds(geoms_2):
-                    states, alike = may_touch(first, second, self._poses)
+                    states, alike = may_touch(self._placed(first), self._placed(second))
                     meet[slice(None) if alike and states.size else states] = True
             self._gates[key] = meet
         return self._gates[key]
+
+    def _placed(self, bounds: BodyBounds) -> PlacedBounds:
+        key = id(bounds)  # the scene keeps them as long as this batch is used
+        if key not in self._places:
+            self._places[key] = PlacedBounds.of(bounds, self._poses)
+        return self._places[key]
 
     def _box(self, name: str) -> tuple[Floats, Floats]:
         """Box around the geoms of a thing's own body, in its frame; child bodies are left out."""

@@ -23,6 +23,7 @@ from mango_trace.signals.base import Floats
 POSE_FIELDS: Final = ("body_pos", "body_quat", "site_pos", "site_quat", "jnt_pos", "jnt_axis", "qpos0")
 """Fields of the model that poses depend on, beside its structure."""
 
+_IDENTITY: Final = np.eye(3)
 _UNIT: Final = 1e-9  # how far from 1 the length of a quaternion or an axis may be
 
 
@@ -169,6 +170,8 @@ def rotated(rotation: Floats, vector: Floats) -> Floats:
 
 def product(first: Floats, second: Floats) -> Floats:
     """Matrix products, ``(3, 3, N)`` or ``(3, 3, 1)`` each."""
+    if second.shape[2] == 1 and (second[:, :, 0] == _IDENTITY).all():
+        return first
     result = np.empty((3, 3, first.shape[2] if second.shape[2] == 1 else second.shape[2]))
     for row, out in zip(first, result, strict=True):
         np.multiply(row[0], second[0], out=out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -27,13 +28,12 @@ class Validity:
 
 
 def check_states(
-    model: mujoco.MjModel,
+    quaternions: Sequence[int],
     time: npt.NDArray[np.float64],
     qpos: npt.NDArray[np.float64],
-    qvel: npt.NDArray[np.float64] | None,
     mocap: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None,
 ) -> Validity:
-    """Find states that cannot be judged.
+    """Find states that cannot be judged. Velocities are not looked at: few predicates read them.
 
     Non-finite numbers and quaternions without length spoil their own state. Time that stands still
     or runs backwards means that the simulation was reset inside the trace (MuJoCo does so by itself
@@ -41,10 +41,9 @@ def check_states(
     stands for one that its source never stored.
 
     Args:
-        model: Model of the scene.
+        quaternions: Where quaternions start in ``qpos``; see :func:`quaternion_starts`.
         time: Simulation time, ``(T,)`` s.
         qpos: Positions, ``(T, nq)``.
-        qvel: Velocities, ``(T, nv)``, or ``None`` when they were not recorded.
         mocap: Positions ``(T, 3 * nmocap)`` and wxyz quaternions ``(T, 4 * nmocap)`` of mocap
             bodies, or ``None`` when they were not recorded.
 
@@ -52,22 +51,18 @@ def check_states(
         The valid states and the problems.
     """
     problems: list[str] = []
-    finite = np.isfinite(time) & np.isfinite(qpos).all(axis=1)
-    if qvel is not None:
-        finite &= np.isfinite(qvel).all(axis=1)
-    if mocap is not None:
-        finite &= np.isfinite(mocap[0]).all(axis=1) & np.isfinite(mocap[1]).all(axis=1)
-    if len(qpos) and np.isnan(qpos[-1]).all():
-        problems.append("terminal state not stored")
-    _note(problems, ~finite, "state {first} is not finite ({count} such states)")
-    whole = np.ones(len(time), dtype=np.bool_)
-    quaternions = [qpos[:, start : start + 4] for start in _quaternion_starts(model)]
-    if mocap is not None:
-        quaternions += [mocap[1][:, 4 * body : 4 * body + 4] for body in range(model.nmocap)]
-    for quaternion in quaternions:
-        with np.errstate(invalid="ignore", over="ignore"):
-            length = np.sqrt((quaternion**2).sum(axis=1))
-        whole &= ~(length < _SMALLEST_QUATERNION)
+    components = [time[:, None], qpos, *(mocap or ())]
+    finite = np.ones(len(time), dtype=np.bool_)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if not all(np.isfinite(values.sum()) for values in components):  # a sum may also overflow
+            finite = np.logical_and.reduce([np.isfinite(values).all(axis=1) for values in components])
+        if len(qpos) and np.isnan(qpos[-1]).all():
+            problems.append("terminal state not stored")
+        _note(problems, ~finite, "state {first} is not finite ({count} such states)")
+        columns = np.add.outer(np.asarray(quaternions, dtype=np.intp), np.arange(4))
+        whole = _have_length(qpos[:, columns])
+        if mocap is not None:
+            whole &= _have_length(mocap[1].reshape(len(time), -1, 4))
     _note(problems, ~whole, "state {first} has a quaternion of length zero ({count} such states)")
     valid = finite & whole
     clock = np.flatnonzero(np.isfinite(time))
@@ -82,14 +77,20 @@ def check_states(
     return Validity(valid, tuple(problems))
 
 
+def quaternion_starts(model: mujoco.MjModel) -> tuple[int, ...]:
+    """Where the quaternions of free and ball joints start in ``qpos``."""
+    kinds, starts = model.jnt_type, model.jnt_qposadr
+    free = starts[kinds == mujoco.mjtJoint.mjJNT_FREE] + 3
+    ball = starts[kinds == mujoco.mjtJoint.mjJNT_BALL]
+    return tuple(sorted([*free.tolist(), *ball.tolist()]))
+
+
+def _have_length(quaternions: npt.NDArray[np.float64]) -> Mask:
+    """States in which no quaternion, ``(T, n, 4)``, has length zero; NaN is another matter."""
+    return np.asarray(~((quaternions**2).sum(axis=2) < _SMALLEST_QUATERNION**2).any(axis=1))
+
+
 def _note(problems: list[str], bad: Mask, text: str) -> None:
     where = np.flatnonzero(bad)
     if where.size:
         problems.append(text.format(first=int(where[0]), count=where.size))
-
-
-def _quaternion_starts(model: mujoco.MjModel) -> list[int]:
-    kinds, starts = model.jnt_type, model.jnt_qposadr
-    free = starts[kinds == mujoco.mjtJoint.mjJNT_FREE] + 3
-    ball = starts[kinds == mujoco.mjtJoint.mjJNT_BALL]
-    return sorted([*free.tolist(), *ball.tolist()])

@@ -51,6 +51,8 @@ class StoredArray:
     def chunk(self, number: int) -> npt.NDArray[Any]:
         """Rows of one chunk, ``(at most CHUNK_ROWS, width)``; zeros where there is no file.
 
+        In memory each column stands together, as on disk.
+
         Raises:
             Exception: Whatever a codec raises for bytes that it did not write.
         """
@@ -65,7 +67,7 @@ class StoredArray:
         if _sizes(encoded) != (size, len(encoded)):
             raise ValueError(f"chunk {number} is cut off or of another size")
         columns = np.frombuffer(Blosc().decode(encoded), self._dtype).reshape(self._width, CHUNK_ROWS)
-        return np.ascontiguousarray(columns.T[:rows])
+        return columns.T[:rows]
 
 
 def _sizes(encoded: bytes) -> tuple[int, int]:

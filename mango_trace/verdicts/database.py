@@ -55,8 +55,7 @@ class VerdictDatabase:
             raise DatabaseError(f"{self.path}: a DuckDB file, but no verdict database")
         if not tables:
             with self._transaction():  # killed in between, the file is as good as new
-                for statement in duckdb.extract_statements(_schema()):
-                    self._con.execute(statement).fetchall()
+                self._con.execute(_schema()).fetchall()
                 self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         _check_version(self._con, self.path)
         rows = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (FROM {name})" for name in _KEYS)

@@ -175,7 +175,7 @@ class Book:
         """Write everything, as a finished run."""
         with VerdictDatabase(self.path) as database:
             run = database.start_run(EVALUATOR, "3.3.7", "report")
-            database.commit(self.rows.to_arrow())
+            database.commit([self.rows.to_arrow()])
             for subject, message in self.problems:
                 database.note_problem(run, subject, message)
             database.finish_run(run, len(self.rows.by_table.get("traces", [])), 0)
