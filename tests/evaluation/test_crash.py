@@ -10,7 +10,7 @@ from tests.evaluation.tables import tables_of
 from tests.killing import run_script
 from tests.synthetic import make_dataset, write_oracles
 
-N = 60
+N = 40
 
 SCRIPT = """
     import random, sys
@@ -24,7 +24,7 @@ SCRIPT = """
     def work():
         database = folder / f"killed_{turn}.duckdb"
         summary = evaluate(
-            [folder / "dataset"], [folder / "oracles"], database, shard_traces=3, commit_every_s=0
+            [folder / "dataset"], [folder / "oracles"], database, shard_traces=1, commit_every_s=0
         )
         assert summary.exit_code == 0, summary
 

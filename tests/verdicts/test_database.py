@@ -71,14 +71,11 @@ def test_hundred_rows_after_replacing_eighty_of_them(tmp_path):
     with VerdictDatabase(path) as database:
         database.commit([label_rows(*range(1, 101), note="old")])
         database.commit([label_rows(*range(21, 101), note="new")])
-    counted = (
-        open_read_only(path)
-        .sql(
+    with open_read_only(path) as connection:
+        counted = connection.sql(
             "SELECT count(*), count(*) FILTER (note = 'new'), "
             "min(substr(trace_id, 2)::INT), max(substr(trace_id, 2)::INT) FROM labels"
-        )
-        .fetchall()
-    )
+        ).fetchall()
     assert counted == [(100, 80, 1, 100)]
 
 
@@ -159,7 +156,8 @@ def test_two_readers_at_once_are_fine(tmp_path):
     script = """
         import sys
         from mango_trace.verdicts import open_read_only
-        print(open_read_only(sys.argv[1]).sql("SELECT count(*) FROM labels").fetchall()[0][0])
+        with open_read_only(sys.argv[1]) as connection:
+            print(connection.sql("SELECT count(*) FROM labels").fetchall()[0][0])
     """
     with open_read_only(path) as connection:
         other = run_script(script, path)
@@ -196,7 +194,8 @@ def test_what_was_committed_survives_kill_9(tmp_path, count):
     with VerdictDatabase(path) as database:
         assert database.connection.sql("SELECT count(*) FROM labels").fetchall() == [(count,)]
         database.commit([label_rows(1000)])
-    assert len(open_read_only(path).sql("SELECT * FROM labels").fetchall()) == count + 1
+    with open_read_only(path) as connection:
+        assert len(connection.sql("SELECT * FROM labels").fetchall()) == count + 1
 
 
 def test_no_code_deletes_a_write_ahead_log():
@@ -316,7 +315,8 @@ def test_killed_while_the_schema_is_made_the_next_one_makes_it(tmp_path):
     with VerdictDatabase(path) as database:
         database.commit([label_rows(1)])
         assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "1")]
-    assert open_read_only(path).sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
+    with open_read_only(path) as connection:
+        assert connection.sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
 
 
 @pytest.mark.parametrize("after", [0.0, 0.1, 0.25, 0.4])
