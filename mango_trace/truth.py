@@ -7,6 +7,7 @@ vectorised call.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -52,12 +53,12 @@ def all_of(*truths: Truth) -> Truth:
     >>> all_of(from_bool([True, True]), np.array([1, 2], np.uint8)).tolist()
     [1, 2]
     """
-    return np.asarray(np.minimum.reduce(truths), dtype=np.uint8)
+    return np.asarray(reduce(np.minimum, truths), dtype=np.uint8)
 
 
 def any_of(*truths: Truth) -> Truth:
     """Kleene disjunction."""
-    return np.asarray(np.maximum.reduce(truths), dtype=np.uint8)
+    return np.asarray(reduce(np.maximum, truths), dtype=np.uint8)
 
 
 def negate(truth: Truth) -> Truth:

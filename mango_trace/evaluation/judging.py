@@ -103,6 +103,7 @@ class Task:
 
 def judge_batch(
     traces: Sequence[Trace],
+    states: Sequence[TraceStates],
     kinematics: SceneKinematics,
     oracles: Sequence[Sequence[CompiledOracle]],
     task: Task,
@@ -114,7 +115,8 @@ def judge_batch(
     """Judge some traces of one scene.
 
     Args:
-        traces: The traces; they can be in one batch.
+        traces: The traces.
+        states: Their states (:func:`states_of`), which can be in one batch.
         kinematics: Their scene.
         oracles: For each trace its fine-grained oracles, compiled against the scene.
         task: Goal and premises.
@@ -128,8 +130,8 @@ def judge_batch(
     Raises:
         SceneError: States or overrides do not fit the scene.
     """
-    premises = _premises(traces, kinematics, task.premises)
-    signals = kinematics.batch([states_of(trace) for trace in traces])
+    premises = _premises(states, kinematics, task.premises)
+    signals = kinematics.batch(states)
     monitors = Monitors(signals)
     found = []
     for index, trace in enumerate(traces):
@@ -186,16 +188,14 @@ def _lag(holds: Truth, trace: Trace) -> int | None:
 
 
 def _premises(
-    traces: Sequence[Trace],
+    traces: Sequence[TraceStates],
     kinematics: SceneKinematics,
     premises: Mapping[str, tuple[CompiledMonitor, ...]],
 ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Premises that each trace violates and those that cannot be told, at its settled state."""
-    settled = []
-    for trace in traces:
-        state = min(trace.metadata.warmup_steps, trace.n_states - 1)
-        states = {name: values[state : state + 1] for name, values in trace.signals_input.items()}
-        settled.append(TraceStates(states, trace.metadata.overrides))
+    if not premises:
+        return [((), ())] * len(traces)
+    settled = [trace.only(min(trace.settled, len(trace.states["qpos"]) - 1)) for trace in traces]
     monitors = Monitors(kinematics.batch(settled))
     truths = {
         text: all_of(*(part.apply(monitors.call_truth(part)) for part in parts))

@@ -202,8 +202,8 @@ def add_interval_rows(rows: Rows, trace_id: str, evaluator: str, truths: dict[st
     for monitor, truth in truths.items():
         if not truth.size:
             continue
-        starts = np.concatenate([[0], np.flatnonzero(truth[1:] != truth[:-1]) + 1])
-        stops = np.concatenate([starts[1:], [len(truth)]])
+        starts = [0, *(np.flatnonzero(truth[1:] != truth[:-1]) + 1).tolist()]
+        stops = [*starts[1:], len(truth)]
         rows.extend(
             "intervals",
             (
@@ -211,11 +211,11 @@ def add_interval_rows(rows: Rows, trace_id: str, evaluator: str, truths: dict[st
                     "trace_id": trace_id,
                     "monitor": monitor,
                     "evaluator": evaluator,
-                    "first_state": int(start),
-                    "last_state": int(stop) - 1,
-                    "truth": NAMES[int(truth[start])],
+                    "first_state": start,
+                    "last_state": stop - 1,
+                    "truth": NAMES[value],
                 }
-                for start, stop in zip(starts, stops, strict=True)
+                for start, stop, value in zip(starts, stops, truth[starts].tolist(), strict=True)
             ),
         )
 

@@ -34,7 +34,7 @@ from mango_trace.oracle.goal import goal_oracle, premise_monitors
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.predicates.signature import Need
 from mango_trace.scene.package import ScenePackage
-from mango_trace.signals import SceneKinematics, Validity
+from mango_trace.signals import SceneKinematics, TraceStates, Validity
 from mango_trace.store import Dataset, Trace, TraceRecord
 from mango_trace.verdicts import Rows
 
@@ -217,6 +217,7 @@ class _Work:
         self._shard, self._workplace = shard, workplace
         self._oracles: dict[str, list[CompiledOracle]] = {}
         self._traces: dict[str, Trace] = {}
+        self._states: dict[str, TraceStates] = {}
         self._found: dict[str, tuple[TraceVerdict, Validity]] = {}
         self._errors: dict[str, str] = {}
 
@@ -226,22 +227,24 @@ class _Work:
         try:
             needs = self._workplace.needs(oracles)
             components = (*_READ, "qvel") if Need.VELOCITY in needs else _READ
-            trace = open_dataset(self._shard.root).load(record, components)
-            self._workplace.kinematics.check(states_of(trace))
+            trace = open_dataset(self._shard.root).load(record, components, actions=False)
+            states = states_of(trace)
+            self._workplace.kinematics.check(states)
         except MangoTraceError as error:
             self._errors[record.trace_id] = getattr(error, "reason", str(error))
         else:
-            self._traces[record.trace_id] = trace
+            self._traces[record.trace_id], self._states[record.trace_id] = trace, states
 
     def judge(self) -> None:
         """Judge what was read, as much together as can be."""
         groups: dict[str, list[str]] = {}
-        for trace_id, trace in self._traces.items():
-            groups.setdefault(states_of(trace).batch_key, []).append(trace_id)
+        for trace_id, states in self._states.items():
+            groups.setdefault(states.batch_key, []).append(trace_id)
         options = self._shard.options
         for members in groups.values():
             found = judge_batch(
                 [self._traces[trace_id] for trace_id in members],
+                [self._states[trace_id] for trace_id in members],
                 self._workplace.kinematics,
                 [self._oracles[trace_id] for trace_id in members],
                 self._workplace.task,

@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,10 @@ from mango_trace.truth import FALSE, Truth, all_of, possibly, surely
 
 Reason: TypeAlias = Literal["never_true", "too_early", "undone", "wrong_order", "invariant"]
 """Why an oracle failed."""
+
+
+NAMED: Final[tuple[Outcome, Outcome, Outcome]] = ("failed", "undetermined", "passed")
+"""Outcome of what has a truth value, by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,21 +202,21 @@ def termination(compiled: CompiledOracle, truths: Sequence[Truth], start: int, h
         if loose.contested():
             # A call and its negation never hold together, whatever is undetermined.
             together = np.full_like(together, FALSE)
-    first = Runs(surely(together)).first
+    certain, possible = Runs(surely(together)), Runs(possibly(together))
 
-    def outcome(truth: Truth, states: int) -> Outcome:
-        if Runs(surely(truth)).longest >= states:
+    def lasting(states: int) -> Outcome:
+        if certain.longest >= states:
             return "passed"
-        return "undetermined" if Runs(possibly(truth)).longest >= states else "failed"
+        return "undetermined" if possible.longest >= states else "failed"
 
     return Termination(
-        once=outcome(together, 1),
-        at_end=outcome(together[-1:], 1),
-        held_k=outcome(together, hold),
+        once=lasting(1),
+        at_end=NAMED[int(together[-1])],
+        held_k=lasting(hold),
         sequential=sequential,
         any_order=any_order,
         hold=hold,
-        once_at=_shift(first, start),
+        once_at=_shift(certain.first, start),
     )
 
 

@@ -37,7 +37,7 @@ _SHAPE_FIELDS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TraceStates:
     """Recorded states of one trace.
 
@@ -52,11 +52,25 @@ class TraceStates:
     overrides: Overrides = field(default_factory=dict)
     settled: int = 0
 
-    @property
+    @cached_property
     def batch_key(self) -> str:
         """Equal for traces that can be in one batch: same components, same shapes of geoms."""
         shapes = {name: rows for name, rows in self.overrides.items() if name in _SHAPE_FIELDS}
         return json.dumps([sorted(self.states), shapes], sort_keys=True)
+
+    @cached_property
+    def model_key(self) -> str:
+        """Equal for traces whose resets left the same model."""
+        return json.dumps(self.overrides, sort_keys=True)
+
+    def only(self, state: int) -> TraceStates:
+        """One of its states alone."""
+        states = {name: values[state : state + 1] for name, values in self.states.items()}
+        return TraceStates(states, self.overrides)
+
+
+_KEPT_MODELS: Final = 256
+"""For how many different resets the fields are kept that poses depend on."""
 
 
 class SceneKinematics:
@@ -82,6 +96,7 @@ class SceneKinematics:
         self._bounds: dict[bytes, tuple[BodyBounds, ...]] = {}
         self._comparable: dict[tuple[bytes, bytes], bool] = {}
         self._shapes: Mapping[str, object] = {}
+        self._pose_fields: dict[str, dict[str, Floats]] = {}
 
     def signals(
         self,
@@ -127,7 +142,21 @@ class SceneKinematics:
             SceneError: Its states or an override do not.
         """
         self._check_widths(trace.states)
-        self.use(trace.overrides)
+        self.pose_fields(trace)
+
+    def pose_fields(self, trace: TraceStates) -> Mapping[str, Floats]:
+        """Values of :data:`mango_trace.signals.poses.POSE_FIELDS` as a trace's reset left them.
+
+        Raises:
+            SceneError: An override does not fit the model.
+        """
+        if trace.model_key not in self._pose_fields:
+            self.use(trace.overrides)
+            while len(self._pose_fields) >= _KEPT_MODELS:
+                self._pose_fields.pop(next(iter(self._pose_fields)))
+            fields = {name: np.array(getattr(self.model, name)) for name in POSE_FIELDS}
+            self._pose_fields[trace.model_key] = fields
+        return self._pose_fields[trace.model_key]
 
     def use(self, overrides: Overrides) -> None:
         """Put the model into the condition that a reset left it in.
@@ -253,9 +282,11 @@ class BatchSignals:
             self._qpos[:, ~self._valid] = self._model.qpos0[:, None]
             for values in self._mocap or ():
                 values[:, ~self._valid] = np.resize((1.0, 0.0, 0.0, 0.0), len(values))[:, None]
-        self._versions, self._version = _distinct([trace.overrides for trace in traces])
-        self._version = np.repeat(self._version, lengths)
-        self._fields = [self._pose_fields(overrides) for overrides in self._versions]
+        distinct = {trace.model_key: trace for trace in traces}
+        numbers = {key: number for number, key in enumerate(distinct)}
+        self._versions = [trace.overrides for trace in distinct.values()]
+        self._version = np.repeat([numbers[trace.model_key] for trace in traces], lengths)
+        self._fields = [kinematics.pose_fields(trace) for trace in distinct.values()]
         self._contacts = PairContacts(
             self._model,
             self._data,
@@ -279,10 +310,6 @@ class BatchSignals:
             unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
             found = replace(found, problems=(*found.problems, unrecorded))
         return found
-
-    def _pose_fields(self, overrides: Overrides) -> dict[str, Floats]:
-        self._kin.use(overrides)
-        return {name: np.array(getattr(self._model, name)) for name in POSE_FIELDS}
 
     def known(self, name: str) -> Mask:
         """Valid states, unless the thing hangs on a mocap body that was not recorded."""
@@ -486,11 +513,3 @@ class _StatewisePoses:
     def site(self, index: int) -> Pose:
         """Pose of a site."""
         return Pose(self._sites[0][:, index].T, self._sites[1][:, index].T.reshape(3, 3, -1))
-
-
-def _distinct(overrides: Sequence[Overrides]) -> tuple[list[Overrides], npt.NDArray[np.intp]]:
-    """The different ones, and for each the number of the one that it equals."""
-    found: dict[str, int] = {}
-    numbers = [found.setdefault(json.dumps(one, sort_keys=True), len(found)) for one in overrides]
-    first = [numbers.index(number) for number in range(len(found))]
-    return [overrides[index] for index in first], np.array(numbers, dtype=np.intp)

@@ -102,13 +102,21 @@ class Dataset:
             self._scenes[digest] = read_package(self.root / SCENES / digest)
         return self._scenes[digest]
 
-    def load(self, record: TraceRecord, paths: Iterable[str] | None = None, *, verify: bool = True) -> Trace:
+    def load(
+        self,
+        record: TraceRecord,
+        paths: Iterable[str] | None = None,
+        *,
+        actions: bool = True,
+        verify: bool = True,
+    ) -> Trace:
         """Read a trace.
 
         Args:
             record: Its row in the index.
-            paths: State components to read; all, when not given. Steps are always read.
-            verify: Compare every array with its checksum.
+            paths: State components to read; all, when not given.
+            actions: Read actions and rewards. Else there are none, ``(n_steps, 0)``, and NaN.
+            verify: Compare every array that is read with its checksum.
 
         Returns:
             The trace.
@@ -121,12 +129,13 @@ class Dataset:
         if paths is not None:
             wanted = {f"state/{path}" for path in paths}
             names = [name for name in names if name in wanted]
-        read = {name: self._read(record, name, verify) for name in (*names, *_STEP_ARRAYS)}
+        steps = ("step/success", *(("step/action", "step/reward") if actions else ()))
+        read = {name: self._read(record, name, verify) for name in (*names, *steps)}
         return Trace(
             scene=record.scene,
             states={name.removeprefix("state/"): read[name] for name in names},
-            action=read["step/action"],
-            reward=read["step/reward"][:, 0],
+            action=read["step/action"] if actions else np.zeros((record.n_steps, 0)),
+            reward=read["step/reward"][:, 0] if actions else np.full(record.n_steps, np.nan),
             success=read["step/success"][:, 0],
             metadata=record.metadata,
         )
@@ -181,6 +190,3 @@ class Dataset:
         return ", ".join(
             f"{record.segment}/{ARRAYS}/{record.group}/{name}/c/{chunk}/0" for chunk in range(first, last + 1)
         )
-
-
-_STEP_ARRAYS = ("step/action", "step/reward", "step/success")

@@ -58,8 +58,10 @@ class VerdictDatabase:
                 self._con.execute(_schema()).fetchall()
                 self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         _check_version(self._con, self.path)
-        rows = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (FROM {name})" for name in _KEYS)
-        self._filled = {str(row[0]) for row in self._con.sql(rows).fetchall()}
+        filled = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (FROM {name})" for name in _KEYS)
+        found = {str(row[0]) for row in self._con.sql(filled).fetchall()}
+        # For tables that were empty: the first keys of what was written since.
+        self._written: dict[str, set[str]] = {name: set() for name in _KEYS if name not in found}
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -100,12 +102,21 @@ class VerdictDatabase:
             for name, pieces in parts.items():
                 columns = ", ".join(TABLES[name].names)
                 matches = " AND ".join(f"{name}.{key} = new_rows.{key}" for key in _KEYS[name])
-                self._con.register("new_rows", _last_of_each_key(name, pieces))
-                if name in self._filled:
+                table = _last_of_each_key(name, pieces)
+                self._con.register("new_rows", table)
+                if self._may_replace(name, table):
                     self._write(f"DELETE FROM {name} USING new_rows WHERE {matches}")  # noqa: S608
-                self._filled.add(name)
                 self._write(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new_rows")  # noqa: S608
                 self._con.unregister("new_rows")
+
+    def _may_replace(self, name: str, table: pa.Table) -> bool:
+        """Whether a table may hold rows with keys of the new ones."""
+        if name not in self._written:
+            return True
+        before = len(self._written[name])
+        new = set(table[_KEYS[name][0]].unique().to_pylist())
+        self._written[name] |= new
+        return len(self._written[name]) < before + len(new)
 
     def judged(self, evaluator: str, order_mode: str, hold: int) -> set[tuple[str, str]]:
         """Pairs of trace and oracle that have such a verdict already, errors not counted."""
