@@ -21,9 +21,6 @@ from mango_trace.errors import SceneError
 _DROPPED_SECTIONS = frozenset(
     {"visual", "statistic", "sensor", "custom", "keyframe", "extension", "deformable"}
 )
-_NEEDING_GEOMS = frozenset(
-    {"asset", "contact", "equality", "tendon", "actuator", "sensor", "keyframe", "deformable", "visual"}
-)
 _DROPPED_ASSETS = frozenset({"texture", "material", "skin"})
 _DROPPED_IN_BODIES = frozenset({"light", "camera"})
 _APPEARANCE = ("material", "rgba")
@@ -79,34 +76,6 @@ def slim_model(xml: str, full: mujoco.MjModel, base: Path | None = None) -> Slim
     slim = SlimModel(ET.tostring(root, encoding="unicode"), assets)
     _check_same(slim.compile(), full)
     return slim
-
-
-def without_geoms(xml: str, model: mujoco.MjModel) -> mujoco.MjModel | None:
-    """A model with the same bodies, joints and sites and nothing else, for poses alone.
-
-    Half the cost of MuJoCo's kinematics is the poses of geoms.
-
-    Args:
-        xml: MJCF text.
-        model: The model compiled from it.
-
-    Returns:
-        The bare model, or ``None`` when something in the scene does not compile without its geoms.
-    """
-    root = ET.fromstring(xml)  # noqa: S314  read_package checked it
-    _pin_inertia(root, model)
-    for section in list(root):
-        if section.tag in _NEEDING_GEOMS:
-            root.remove(section)
-    for body in list(bodies_in_order(root)):
-        for geom in body.findall("geom"):
-            body.remove(geom)
-    try:
-        bare = mujoco.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
-    except ValueError:
-        return None
-    same = all(getattr(bare, size) == getattr(model, size) for size in ("nq", "nbody", "nsite", "nmocap"))
-    return bare if same else None
 
 
 def bodies_in_order(root: ET.Element) -> Iterator[ET.Element]:
