@@ -1,0 +1,33 @@
+"""The plan of each supported task: atomic tasks in order, each with the skill that does it.
+
+To add a task, write its plan in the file of its furniture (new furniture, new file) and name it in `PLANS`.
+Parameters are the names that the BDDL file of the task uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recorder.policies.scripted.errors import ScriptedPlanMissingError
+from recorder.policies.scripted.plans import basket, drawer
+from recorder.policies.scripted.plans.step import Plan, PlanStep
+
+__all__ = ["PLANS", "Plan", "PlanStep", "plan_for"]
+
+PLANS: Mapping[tuple[str, int], Plan] = {
+    ("libero_10", 0): basket.both_cans(),
+    ("libero_10", 3): drawer.bowl_in_bottom_drawer(),
+}
+"""Plans by suite and task index."""
+
+
+def plan_for(suite: str, task_index: int) -> Plan:
+    """Return the plan of a task.
+
+    Raises:
+        ScriptedPlanMissingError: There is none.
+    """
+    try:
+        return PLANS[suite, task_index]
+    except KeyError:
+        raise ScriptedPlanMissingError(suite, task_index, tuple(PLANS)) from None
