@@ -10,7 +10,8 @@
 -- column task -- task, or TOTAL
 -- column oracle -- beginning of the fine-grained oracle's digest
 -- column n_labelled -- traces with a label that names the first failed action
--- column n_failed -- of those, judged failed: the denominator of the rate
+-- column n_unverified -- traces left out, whose injected fault did not do what it was meant to
+-- column n_failed -- of the labelled, judged failed: the denominator of the rate
 -- column n_matched -- of the failed, first failed action equals the label
 -- column n_in_failed_set -- of the failed, label is among the actions that were next
 -- column n_missed -- labelled as failing but judged passed
@@ -21,7 +22,7 @@
 -- column low -- lower bound of the rate's Wilson 95 % interval
 -- column high -- upper bound of the rate's Wilson 95 % interval
 WITH truth AS (  -- one label a trace, so that a trace counts once
-  SELECT * FROM labels
+  SELECT *, verified IS DISTINCT FROM false AS counts FROM labels
   WHERE action_id IS NOT NULL AND ($who = '' OR who = $who)
   QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY position, who) = 1
 ), named AS (  -- actions that a verdict calls failed or next
@@ -41,14 +42,15 @@ WITH truth AS (  -- one label a trace, so that a trace counts once
 ), counted AS (
   SELECT
     j.suite, j.task, j.oracle, grouping(j.task) AS is_total,
-    count(*) AS n_labelled,
-    count(*) FILTER (j.outcome = 'failed') AS n_failed,
-    count(*) FILTER (j.outcome = 'failed' AND n.is_first) AS n_matched,
-    count(*) FILTER (j.outcome = 'failed' AND n.is_next) AS n_in_failed_set,
-    count(*) FILTER (j.outcome = 'passed') AS n_missed,
-    count(*) FILTER (j.outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (j.outcome = 'error') AS errors,
-    count(*) FILTER (j.outcome = 'not_evaluated') AS not_evaluated
+    count(*) FILTER (l.counts) AS n_labelled,
+    count(*) FILTER (NOT l.counts) AS n_unverified,
+    count(*) FILTER (l.counts AND j.outcome = 'failed') AS n_failed,
+    count(*) FILTER (l.counts AND j.outcome = 'failed' AND n.is_first) AS n_matched,
+    count(*) FILTER (l.counts AND j.outcome = 'failed' AND n.is_next) AS n_in_failed_set,
+    count(*) FILTER (l.counts AND j.outcome = 'passed') AS n_missed,
+    count(*) FILTER (l.counts AND j.outcome = 'undetermined') AS undetermined,
+    count(*) FILTER (l.counts AND j.outcome = 'error') AS errors,
+    count(*) FILTER (l.counts AND j.outcome = 'not_evaluated') AS not_evaluated
   FROM judged($evaluator, $order_mode, $oracle) AS j
   JOIN truth AS l ON l.trace_id = j.trace_id
   LEFT JOIN named AS n ON n.trace_id = j.trace_id AND n.oracle = j.oracle
@@ -58,7 +60,7 @@ SELECT
   suite,
   CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
   short_digest(oracle) AS oracle,
-  n_labelled, n_failed, n_matched, n_in_failed_set, n_missed, undetermined, errors, not_evaluated,
+  n_labelled, n_unverified, n_failed, n_matched, n_in_failed_set, n_missed, undetermined, errors, not_evaluated,
   ratio(n_matched, n_failed) AS rate,
   wilson_low(n_matched, n_failed) AS low,
   wilson_high(n_matched, n_failed) AS high

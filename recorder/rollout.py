@@ -94,6 +94,8 @@ def _labels(policy: Policy) -> tuple[Label, ...]:
             parameters=label.parameters,
             action_index=label.action_index,
             state=None if label.state is None else WARMUP_STEPS + label.state,
+            failure_class=label.failure_class,
+            verified=label.verified,
             note=label.fault,
         )
         for label in policy.labels

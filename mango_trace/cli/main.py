@@ -12,8 +12,10 @@ import click
 from mango_trace.errors import MangoTraceError
 
 _COMMANDS: Final = {
+    "annotate": "mango_trace.cli.labels:annotate",
     "compact": "mango_trace.cli.store:compact",
     "evaluate": "mango_trace.cli.evaluate:evaluate",
+    "labels": "mango_trace.cli.labels:labels",
     "ls": "mango_trace.cli.store:ls",
     "predicates": "mango_trace.cli.predicates:predicates",
     "query": "mango_trace.cli.query:query",

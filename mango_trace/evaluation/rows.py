@@ -79,13 +79,10 @@ def describe_states(
 
 def add_label_rows(rows: Rows, trace_id: str, labels: tuple[Label, ...]) -> None:
     """Rows of a trace's labels."""
-    rows.extend(
-        "labels",
-        (
-            {"trace_id": trace_id, "position": position, **label.model_dump()}
-            for position, label in enumerate(labels)
-        ),
-    )
+    for position, label in enumerate(labels):
+        row = label.model_dump(exclude={"when"})
+        when = None if label.when is None else label.when.astimezone(UTC).replace(tzinfo=None)
+        rows.add("labels", {"trace_id": trace_id, "position": position, "labelled_at": when, **row})
 
 
 def add_verdict_rows(

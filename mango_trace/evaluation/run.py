@@ -15,6 +15,7 @@ import mujoco
 
 from mango_trace.errors import BadInputError, MangoTraceError, UsageError
 from mango_trace.evaluation.oracle_files import OracleSet, load_oracles
+from mango_trace.evaluation.rows import add_label_rows
 from mango_trace.evaluation.shard import (
     EVALUATOR,
     Options,
@@ -27,7 +28,7 @@ from mango_trace.evaluation.shard import (
 from mango_trace.oracle.goal import goal_oracle
 from mango_trace.store import Dataset, TraceRecord
 from mango_trace.store.verify import in_stored_order
-from mango_trace.verdicts import VerdictDatabase
+from mango_trace.verdicts import Rows, VerdictDatabase
 
 SHARD_TRACES = 32
 """Traces in a shard, at most: small enough for progress, large enough to share chunks."""
@@ -136,6 +137,7 @@ def _evaluate(
         for dataset in datasets:
             todo = _todo(dataset, oracles, judged, options, summary)
             shards.extend(_shards(dataset, todo, oracles, options, shard_traces))
+        _add_new_labels(verdicts, datasets)
         total = sum(len(shard.records) for shard in shards)
         done = 0
         for results in _collected(_run(shards, workers), commit_every_s):
@@ -152,6 +154,20 @@ def _evaluate(
             verdicts.note_problem(run, subject, message)
         verdicts.finish_run(run, done, len(summary.trace_errors))
     return summary
+
+
+def _add_new_labels(verdicts: VerdictDatabase, datasets: Sequence[Dataset]) -> None:
+    """Labels that were given after their traces were judged."""
+    there = verdicts.labelled()
+    rows = Rows()
+    for dataset in datasets:
+        for record in dataset.records:
+            labels = record.metadata.labels
+            if any((record.trace_id, one.who, place) not in there for place, one in enumerate(labels)):
+                add_label_rows(rows, record.trace_id, labels)
+    tables = rows.to_arrow()
+    if tables:
+        verdicts.commit([tables])
 
 
 def _collected(results: Iterator[ShardResult], every_s: float) -> Iterator[list[ShardResult]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import numpy.typing as npt
 from mango_trace.errors import DatasetError, SceneError, TraceError
 from mango_trace.scene.package import ScenePackage, read_package
 from mango_trace.store.index import TraceRecord, read_index
+from mango_trace.store.labels import read_labels
 from mango_trace.store.layout import ARRAYS, CHUNK_ROWS, SCENES, SEGMENTS, read_info
+from mango_trace.store.metadata import Label
 from mango_trace.store.stored import StoredArray
 from mango_trace.store.trace import Trace
 from mango_trace.store.writer import checksum
@@ -59,6 +62,9 @@ class Dataset:
                 continue
             for record in records:
                 found.setdefault(record.trace_id, record)
+        for trace_id, labels in self._labels().items():
+            if trace_id in found:
+                found[trace_id] = _with_labels(found[trace_id], labels)
         return tuple(
             sorted(
                 found.values(),
@@ -74,6 +80,13 @@ class Dataset:
                 ),
             )
         )
+
+    def _labels(self) -> dict[str, tuple[Label, ...]]:
+        try:
+            return read_labels(self.root)
+        except DatasetError as error:
+            self.problems.append(error)
+            return {}
 
     def find(self, prefix: str) -> TraceRecord:
         """The trace whose id starts with ``prefix``.
@@ -190,3 +203,9 @@ class Dataset:
         return ", ".join(
             f"{record.segment}/{ARRAYS}/{record.group}/{name}/c/{chunk}/0" for chunk in range(first, last + 1)
         )
+
+
+def _with_labels(record: TraceRecord, labels: Iterable[Label]) -> TraceRecord:
+    """A trace with the labels that people gave it, after its own."""
+    merged = tuple(dict.fromkeys((*record.metadata.labels, *labels)))
+    return replace(record, metadata=record.metadata.model_copy(update={"labels": merged}))

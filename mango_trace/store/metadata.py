@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,20 +29,25 @@ class Label(_Frozen):
 
     Attributes:
         who: Where it comes from: ``injected`` for a fault, else a person's own name for itself.
+        when: When it was given, UTC; ``None`` for an injected fault.
         action_id: Atomic task that failed first, independent of any oracle; ``None`` for none.
         parameters: Its arguments.
         action_index: Its index in the plan that the label was made against.
         state: State at which the failure began, or ``None``.
         failure_class: Slug of the failure taxonomy, or ``None``.
+        verified: Of an injected fault, whether the states show that the action did fail and those before
+            it did not; ``None`` where nobody looked.
         note: Anything else.
     """
 
-    who: str
+    who: Annotated[str, Field(min_length=1)]
+    when: datetime | None = None
     action_id: str | None
     parameters: tuple[str, ...] = ()
     action_index: int | None = None
     state: int | None = None
     failure_class: str | None = None
+    verified: bool | None = None
     note: str = ""
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from mango_trace.errors import DatabaseError, NewerFormatError
 from mango_trace.verdicts.tables import TABLES
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "traces": ("trace_id",),
@@ -117,6 +117,11 @@ class VerdictDatabase:
         new = set(table[_KEYS[name][0]].unique().to_pylist())
         self._written[name] |= new
         return len(self._written[name]) < before + len(new)
+
+    def labelled(self) -> set[tuple[str, str, int]]:
+        """Trace, labeller and position of every label that is there."""
+        rows = self._con.sql("SELECT trace_id, who, position FROM labels").fetchall()
+        return {(str(trace), str(who), int(position)) for trace, who, position in rows}
 
     def judged(self, evaluator: str, order_mode: str, hold: int) -> set[tuple[str, str]]:
         """Pairs of trace and oracle that have such a verdict already, errors not counted."""
@@ -220,3 +225,8 @@ def _check_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise DatabaseError(f"{path}: a DuckDB file, but no verdict database") from error
     if version > SCHEMA_VERSION:
         raise NewerFormatError(str(path), version, SCHEMA_VERSION)
+    if version < SCHEMA_VERSION:
+        raise DatabaseError(
+            f"{path}: written by an older mango-trace (tables of version {version}, now "
+            f"{SCHEMA_VERSION}); evaluate into a new file, judging again is quick"
+        )

@@ -148,12 +148,14 @@ CREATE TABLE IF NOT EXISTS intervals (
 CREATE TABLE IF NOT EXISTS labels (
   trace_id VARCHAR NOT NULL,
   who VARCHAR NOT NULL,
-  position INTEGER NOT NULL,
+  position INTEGER NOT NULL,             -- in the order in which a trace's labels were given
+  labelled_at TIMESTAMP,                 -- UTC; NULL for an injected fault
   action_id VARCHAR,
   parameters VARCHAR[],
   action_index INTEGER,
   state INTEGER,
   failure_class VARCHAR,
+  verified BOOLEAN,                      -- an injected fault: whether it did what it was meant to
   note VARCHAR,
   PRIMARY KEY (trace_id, who, position)
 );

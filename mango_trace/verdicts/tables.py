@@ -114,11 +114,13 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("trace_id", pa.string()),
             ("who", pa.string()),
             ("position", pa.int32()),
+            ("labelled_at", pa.timestamp("us")),
             ("action_id", pa.string()),
             ("parameters", _TEXTS),
             ("action_index", pa.int32()),
             ("state", pa.int32()),
             ("failure_class", pa.string()),
+            ("verified", pa.bool_()),
             ("note", pa.string()),
         ]
     ),

@@ -46,6 +46,8 @@ class FaultLabel:
         state: Control step (0 is the first step that the policy acted) at which the faulty motion began;
             None when the episode ended before it.
         fault: Slug of the fault, e.g. ``"never_closes"``.
+        failure_class: Slug of the failure taxonomy.
+        verified: Whether the action did fail and those before it did not, by the states.
     """
 
     action_id: str
@@ -53,6 +55,8 @@ class FaultLabel:
     action_index: int
     state: int | None
     fault: str
+    failure_class: str | None = None
+    verified: bool | None = None
 
 
 class Policy(Protocol):

@@ -18,11 +18,13 @@ class FaultKind:
 
     Attributes:
         summary: What happens, in one line.
+        failure_class: Slug of the failure taxonomy.
         alter: Gives the plan with the fault at an index, or None where the fault does not apply. The index
             is that of the first failed action in the plan without fault.
     """
 
     summary: str
+    failure_class: str
     alter: Callable[[Plan, int], Plan | None]
 
 
@@ -126,12 +128,16 @@ def _closes_before_placing(plan: Plan, index: int) -> Plan | None:
 
 
 FAULT_KINDS: Mapping[str, FaultKind] = {
-    "never_closes": FaultKind("the fingers stay open at a pick", _never_closes),
-    "drops_on_the_way": FaultKind("the object is let go over the table, half-way", _drops_on_the_way),
-    "places_beside": FaultKind("the object is set down well beside its target", _places_beside),
-    "leaves_drawer_open": FaultKind("the close is left out; the arm idles instead", _leaves_drawer_open),
+    "never_closes": FaultKind("the fingers stay open at a pick", "never_grasped", _never_closes),
+    "drops_on_the_way": FaultKind(
+        "the object is let go over the table, half-way", "slipped_or_dropped", _drops_on_the_way
+    ),
+    "places_beside": FaultKind("the object is set down well beside its target", "misplaced", _places_beside),
+    "leaves_drawer_open": FaultKind(
+        "the close is left out; the arm idles instead", "articulation_untouched", _leaves_drawer_open
+    ),
     "closes_before_placing": FaultKind(
-        "the drawer is closed first: nothing can go in", _closes_before_placing
+        "the drawer is closed first: nothing can go in", "wrong_order", _closes_before_placing
     ),
 }
 """Every kind of fault by its slug."""

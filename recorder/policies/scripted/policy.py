@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recorder.policies.base import EpisodeContext, FaultLabel
-from recorder.policies.scripted.faults import Fault, faulty_plan
+from recorder.policies.scripted.effects import Effects
+from recorder.policies.scripted.faults import FAULT_KINDS, Fault, faulty_plan
 from recorder.policies.scripted.motion import OPEN, Arm, Motion
 from recorder.policies.scripted.plans import Plan, plan_for
 from recorder.policies.scripted.scene import Scene
@@ -33,6 +34,7 @@ class ScriptedPolicy:
         self._plan: Plan = ()
         self._arm: Arm | None = None
         self._motion: Motion | None = None
+        self._effects: Effects | None = None
         self._finished = False
 
     def reset(self, episode: EpisodeContext) -> None:
@@ -42,12 +44,14 @@ class ScriptedPolicy:
             ScriptedPlanMissingError: The task has no plan; the message lists those that have one.
             FaultNotApplicableError: The fault does not apply to the plan; the message lists those that do.
         """
-        self._arm = self._motion = None
+        self._arm = self._motion = self._effects = None
         self._plan = plan_for(episode.suite, episode.task_index)
         todo = self._plan
         if self.fault is not None:
             todo = faulty_plan(episode.suite, episode.task_index, self.fault)
-        self._arm = Arm(Scene(episode.env), np.random.default_rng(episode.seed))
+        scene = Scene(episode.env)
+        self._effects = Effects(self._plan, scene)
+        self._arm = Arm(scene, np.random.default_rng(episode.seed))
         self._finished = False
         self._motion = self._episode(self._arm, todo)
 
@@ -57,8 +61,9 @@ class ScriptedPolicy:
         Raises:
             RuntimeError: ``reset`` has not been called.
         """
-        if self._arm is None or self._motion is None:
+        if self._arm is None or self._motion is None or self._effects is None:
             raise RuntimeError("ScriptedPolicy.act needs a reset first")
+        self._effects.watch()
         action = next(self._motion, None)
         return self._arm.rest() if action is None else action
 
@@ -69,12 +74,20 @@ class ScriptedPolicy:
 
     @property
     def labels(self) -> tuple[FaultLabel, ...]:
-        """The fault's ground truth after a reset; empty without a fault."""
-        if self.fault is None or self._arm is None:
+        """The fault's ground truth, verified by the present state; empty without a fault."""
+        if self.fault is None or self._arm is None or self._effects is None:
             return ()
         step = self._plan[self.fault.action]
-        state = self._arm.deviated_at
-        return (FaultLabel(step.action_id, step.parameters, self.fault.action, state, self.fault.kind),)
+        label = FaultLabel(
+            step.action_id,
+            step.parameters,
+            self.fault.action,
+            self._arm.deviated_at,
+            self.fault.kind,
+            FAULT_KINDS[self.fault.kind].failure_class,
+            self._effects.failed_first(self.fault.action),
+        )
+        return (label,)
 
     def _episode(self, arm: Arm, todo: Plan) -> Motion:
         for step in todo:

@@ -42,6 +42,10 @@ class Scene:
         """Position of a slide (m) or hinge (rad) joint."""
         return float(self._data.get_joint_qpos(name))
 
+    def holds(self, predicate: str, *names: str) -> bool:
+        """Whether the benchmark's own predicate is true now, e.g. ``in`` of an object and a region."""
+        return bool(self._domain._eval_predicate([predicate, *names]))
+
     def gripper(self) -> Vector:
         """Position of the point between the fingertips, ``(3,)`` m."""
         return np.array(self._data.site_xpos[self._grip_site], dtype=np.float64)
