@@ -59,10 +59,12 @@ def record(
     SUITE is libero_spatial, libero_object, libero_goal, libero_90 or libero_10. Episodes that the
     dataset already holds are not recorded again, so an interrupted call goes on where it stopped.
     """
+    from mango_trace.store.layout import check_target
     from recorder.policies.registry import POLICIES
 
     if policy not in POLICIES:
         raise UnknownNameError("policy", policy, POLICIES)
+    check_target(out)
     specs = _specs(suite, tasks, policy, episodes, seed, faults, horizon, after_success, source)
     failed = _run(out, specs, workers, source)
     if failed:
@@ -91,6 +93,8 @@ def _specs(
         return _replays(suite, indices, source)
     if faults and policy != "scripted":
         raise UsageError("--fault needs --policy scripted")
+    if policy == "scripted":
+        indices = _planned(suite, indices, all_tasks=tasks == "all")
     return [
         EpisodeSpec(
             suite=suite,
@@ -107,6 +111,20 @@ def _specs(
         for fault in (fault_names(suite, index, faults) if policy == "scripted" else (None,))
         for episode in range(episodes)
     ]
+
+
+def _planned(suite: str, indices: list[int], *, all_tasks: bool) -> list[int]:
+    """Tasks that the scripted policy has a plan for; a task that was named must have one."""
+    from recorder.policies.scripted import PLANS
+
+    planned = [index for index in indices if (suite, index) in PLANS]
+    lacking = ", ".join(str(index) for index in indices if index not in planned)
+    known = ", ".join(f"{name} {index}" for name, index in PLANS)
+    if lacking and not (all_tasks and planned):
+        raise UsageError(f"policy scripted has no plan for {suite} {lacking}; it has: {known}")
+    if lacking:
+        click.echo(f"left out, policy scripted has no plan for: {suite} {lacking}", err=True)
+    return planned
 
 
 def _replays(suite: str, indices: Sequence[int], source: Path | None) -> list[EpisodeSpec]:

@@ -89,8 +89,9 @@ def evaluate(
     for subject, message in (*summary.problems, *summary.trace_errors.items()):
         text = message if message.startswith(subject) else f"{subject}: {message}"
         click.echo(f"error: {text}", err=True)
+    problems = f", {len(summary.problems)} problems with the input (above)" if summary.problems else ""
     click.echo(
         f"{database}: {summary.judged} traces judged, {summary.skipped} were judged already, "
-        f"{len(summary.trace_errors)} could not be judged"
+        f"{len(summary.trace_errors)} could not be judged{problems}"
     )
     sys.exit(summary.exit_code)

@@ -74,7 +74,8 @@ Example:
 def cli() -> None:
     """Judge recorded robot rollouts offline: did the policy do it, and if not, where did it fail?
 
-    Exit codes: 0 done, 1 a gate failed, 2 wrong use, 3 bad input (the rest was done).
+    Exit codes: 0 done, 1 a gate failed, 2 wrong use, 3 bad input (the rest was done),
+    130 interrupted.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -30,7 +31,10 @@ def show(
     oracles: tuple[Path, ...],
     width: int | None,
 ) -> None:
-    """Show how TRACE (the start of an id) went: every action's outcome, every monitor's timeline."""
+    """Show how TRACE went: every action's outcome, every monitor's timeline.
+
+    TRACE is the start of an id, as ls and query traces list them.
+    """
     from mango_trace.errors import UsageError
     from mango_trace.evaluation.story import story_of, story_of_trace
 
@@ -40,4 +44,8 @@ def show(
     if database is not None:
         click.echo(story_of(database, trace, columns))
     elif dataset is not None:
-        click.echo(story_of_trace(dataset, trace, oracles, columns))
+        text, problems = story_of_trace(dataset, trace, oracles, columns)
+        for problem in problems:
+            click.echo(f"error: {problem}", err=True)
+        click.echo(text)
+        sys.exit(3 if problems else 0)

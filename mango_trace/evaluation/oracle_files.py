@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from mango_trace.errors import BadInputError, MangoTraceError
 from mango_trace.oracle import (
@@ -20,6 +22,8 @@ from mango_trace.oracle import (
     sniff,
 )
 from mango_trace.store import TraceMetadata
+
+_NEARLY: Final = 0.9  # similarity of two instructions from which on one is taken for a slip of the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,39 @@ class OracleSet:
             if named.name == metadata.task
             or (_normal(named.oracle.instruction) == instruction and named.name not in self._tasks)
         )
+
+
+def unused_oracles(
+    oracles: OracleSet, paths: Sequence[Path], traces: Sequence[TraceMetadata]
+) -> list[tuple[str, str]]:
+    """Oracles that look as if they were meant for the data and judge none of it.
+
+    That a folder holds oracles of other tasks is no problem. One that was named alone is, and so is
+    one whose instruction is nearly that of a task for which there is no oracle.
+
+    Args:
+        oracles: What was read.
+        paths: Where from.
+        traces: What is to be judged.
+
+    Returns:
+        File and what is wrong, for each.
+    """
+    tasks = {(trace.task, _normal(trace.instruction)): trace for trace in traces}
+    used = {key: oracles.for_trace(trace) for key, trace in tasks.items()}
+    found = []
+    for named in oracles.oracles:
+        if any(named in fitting for fitting in used.values()):
+            continue
+        text = _normal(named.oracle.instruction)
+        alone = any(path.is_file() and str(path) == named.source for path in paths)
+        lacking = sorted({instruction for (_, instruction), fitting in used.items() if alone or not fitting})
+        near = difflib.get_close_matches(text, lacking, n=1, cutoff=_NEARLY)
+        if alone or near:
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            message = f"judges no trace: none has the instruction {named.oracle.instruction!r}{hint}"
+            found.append((named.source, message))
+    return found
 
 
 def load_oracles(paths: Sequence[Path], tasks: frozenset[str] = frozenset()) -> OracleSet:

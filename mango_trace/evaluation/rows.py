@@ -85,9 +85,7 @@ def add_label_rows(rows: Rows, trace_id: str, labels: tuple[Label, ...]) -> None
         rows.add("labels", {"trace_id": trace_id, "position": position, "labelled_at": when, **row})
 
 
-def add_verdict_rows(
-    rows: Rows, trace_id: str, evaluator: str, order: str, verdict: OracleVerdict, error: str | None
-) -> None:
+def add_verdict_rows(rows: Rows, trace_id: str, evaluator: str, order: str, verdict: OracleVerdict) -> None:
     """Rows of one oracle's verdict and of its actions."""
     compiled, judgement, termination = verdict.compiled, verdict.judgement, verdict.termination
     key = {
@@ -101,8 +99,8 @@ def add_verdict_rows(
         "verdicts",
         {
             **key,
-            "outcome": "error" if error else judgement.outcome,
-            "error": error,
+            "outcome": judgement.outcome,
+            "error": None,
             "passed_at": judgement.passed_at,
             "n_actions": len(compiled.actions),
             "completed": judgement.progress,
@@ -177,15 +175,15 @@ def add_end_state_row(
     verdict: TraceVerdict | None,
     error: str | None,
 ) -> None:
-    """Row of the benchmark's own goal."""
-    found = verdict.end_state if verdict else None
+    """Row of the benchmark's own goal; an error leaves no evidence that could be taken for a failure."""
+    found = verdict.end_state if verdict and not error else None
     rows.add(
         "end_state",
         {
             "trace_id": trace_id,
             "oracle": goal.digest,
             "evaluator": evaluator,
-            "outcome": "error" if error or found is None else found.outcome,
+            "outcome": found.outcome if found else "error",
             "error": error,
             "first_success": found.first_success if found else None,
             "at_end": found.at_end if found else "undetermined",

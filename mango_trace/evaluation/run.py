@@ -14,7 +14,7 @@ from pathlib import Path
 import mujoco
 
 from mango_trace.errors import BadInputError, MangoTraceError, UsageError
-from mango_trace.evaluation.oracle_files import OracleSet, load_oracles
+from mango_trace.evaluation.oracle_files import OracleSet, load_oracles, unused_oracles
 from mango_trace.evaluation.rows import add_label_rows
 from mango_trace.evaluation.shard import (
     EVALUATOR,
@@ -130,6 +130,11 @@ def _evaluate(
     oracles = load_oracles(oracle_paths, tasks)
     for problem in oracles.problems:
         summary.note(getattr(problem, "source", str(problem).split(":", 1)[0]), str(problem))
+    metadata = [record.metadata for dataset in datasets for record in dataset.records]
+    for source, message in unused_oracles(oracles, oracle_paths, metadata) if metadata else ():
+        summary.note(source, message)
+    if roots and not datasets:
+        return summary  # nothing could be opened, so there is nothing to make a database for
     with VerdictDatabase(database) as verdicts:
         run = verdicts.start_run(EVALUATOR, mujoco.__version__, options.order)
         judged = set() if options.rules else verdicts.judged(EVALUATOR, options.order, options.hold)

@@ -278,7 +278,10 @@ class _Work:
         # An episode that broke while it ran says nothing about the policy.
         error = f"recording ended in an error: {metadata.error}" if metadata.ended == "error" else None
         for found in verdict.oracles:
-            add_verdict_rows(rows, trace_id, EVALUATOR, order, found, error)
+            if error is None:
+                add_verdict_rows(rows, trace_id, EVALUATOR, order, found)
+            else:
+                rows.add("verdicts", error_verdict_row(trace_id, found.compiled, EVALUATOR, order, error))
         if goal is not None:
             add_end_state_row(rows, trace_id, goal, EVALUATOR, verdict, error)
         add_interval_rows(rows, trace_id, EVALUATOR, verdict.truths)

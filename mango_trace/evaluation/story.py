@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from mango_trace.errors import DatabaseError
-from mango_trace.evaluation.oracle_files import load_oracles
+from mango_trace.evaluation.oracle_files import load_oracles, unused_oracles
 from mango_trace.evaluation.shard import Options, Shard, forget_scenes, judge_shard
 from mango_trace.store import Dataset
 from mango_trace.verdicts import VerdictDatabase, open_read_only
@@ -39,7 +39,9 @@ def story_of(database: Path, prefix: str, columns: int) -> str:
         connection.close()
 
 
-def story_of_trace(dataset: Path, prefix: str, oracles: Sequence[Path], columns: int) -> str:
+def story_of_trace(
+    dataset: Path, prefix: str, oracles: Sequence[Path], columns: int
+) -> tuple[str, list[str]]:
     """Judge one trace and tell how it went; nothing is stored.
 
     Args:
@@ -49,7 +51,7 @@ def story_of_trace(dataset: Path, prefix: str, oracles: Sequence[Path], columns:
         columns: Width of the timeline.
 
     Returns:
-        Several lines of text.
+        Several lines of text, and what was wrong with the oracles.
 
     Raises:
         DatasetError: No trace or several start with ``prefix``.
@@ -62,13 +64,15 @@ def story_of_trace(dataset: Path, prefix: str, oracles: Sequence[Path], columns:
     forget_scenes()
     problems = [str(problem) for problem in found.problems]
     problems += [message for _, message in result.problems]
+    unused = unused_oracles(found, oracles, [record.metadata])
+    problems += [f"{source}: {message}" for source, message in unused]
     with (
         tempfile.TemporaryDirectory() as folder,
         VerdictDatabase(Path(folder) / "one.duckdb") as verdicts,
     ):
         verdicts.commit([result.tables])
         lines = list(_lines(verdicts.connection, record.trace_id, columns))
-    return "\n".join([*(f"problem: {problem}" for problem in problems), *lines])
+    return "\n".join(lines), problems
 
 
 def _find(connection: duckdb.DuckDBPyConnection, prefix: str, database: Path) -> str:
@@ -82,7 +86,7 @@ def _find(connection: duckdb.DuckDBPyConnection, prefix: str, database: Path) ->
     if rows:
         listed = ", ".join(row["trace_id"] for row in rows[:6])
         raise DatabaseError(f"{database}: {len(rows)} traces start with {prefix!r}: {listed}")
-    raise DatabaseError(f"{database}: no trace starts with {prefix!r}")
+    raise DatabaseError(f"{database}: no trace starts with {prefix!r}; query traces lists them")
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, trace_id: str, columns: int) -> Iterator[str]:

@@ -71,7 +71,11 @@ def read_info(root: Path) -> DatasetInfo:
     try:
         text = path.read_text()
     except OSError as error:
-        raise DatasetError(f"{root}: not a dataset, no readable {DATASET_FILE}") from error
+        inside = (
+            sorted(p.name for p in root.iterdir() if (p / DATASET_FILE).exists()) if root.is_dir() else []
+        )
+        hint = f"; there are datasets in it: {', '.join(inside)}" if inside else ""
+        raise DatasetError(f"{root}: not a dataset, no readable {DATASET_FILE}{hint}") from error
     try:
         version = DatasetInfo.model_validate_json(text).format_version
     except ValidationError as error:
@@ -96,12 +100,27 @@ def _version_in(text: str) -> int:
         return 0
 
 
+def check_target(root: Path) -> None:
+    """See that a dataset is there or can be made there.
+
+    Raises:
+        DatasetError: It is no directory, or holds something else.
+    """
+    if root.exists() and not root.is_dir():
+        raise DatasetError(f"{root}: a file, and no directory for a dataset")
+    if (root / DATASET_FILE).exists() or not root.is_dir() or not any(root.iterdir()):
+        return
+    if not (root / SEGMENTS).is_dir():
+        inside = sorted(path.name for path in root.iterdir() if (path / DATASET_FILE).exists())
+        hint = f"; there are datasets in it: {', '.join(inside)}" if inside else ""
+        raise DatasetError(f"{root}: the directory is not empty and holds no dataset{hint}")
+
+
 def create_dataset(root: Path, info: DatasetInfo) -> DatasetInfo:
     """Create a dataset, or return what an existing one says of itself."""
+    check_target(root)
     if (root / DATASET_FILE).exists():
         return read_info(root)
-    if root.is_dir() and any(root.iterdir()) and not (root / SEGMENTS).is_dir():
-        raise DatasetError(f"{root}: the directory is not empty and holds no dataset")
     (root / SEGMENTS).mkdir(parents=True, exist_ok=True)
     write_atomically(root / DATASET_FILE, info.model_dump_json(indent=1).encode())
     return info

@@ -110,3 +110,27 @@ def test_the_core_starts_without_importing_simulators_or_databases():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.libero
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["libero_90", "--task", "3,5"], 2, "scripted has no plan for libero_90 3, 5; it has: libero_10"),
+        (["libero_90"], 2, "policy scripted has no plan for libero_90"),
+        (["libero_10", "--task", "99"], 2, "no task 99; the suite has tasks 0 to 9"),
+    ],
+)  # fmt: skip
+def test_a_recording_that_cannot_work_is_refused_before_anything_runs(tmp_path, options, code, message):
+    result = run("record", *options, "--out", tmp_path / "new")
+    assert (result.exit_code, message in result.stderr) == (code, True), result.stderr
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.libero
+def test_a_folder_that_holds_datasets_is_none_and_they_are_named(tmp_path):
+    make_dataset(tmp_path / "runs", 1, name="first")
+    for command in (["ls"], ["record", "libero_10", "--task", "3", "--out"]):
+        result = run(*command, tmp_path / "runs")
+        assert result.exit_code == 3
+        assert "there are datasets in it: first" in result.stderr

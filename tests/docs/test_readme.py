@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +37,9 @@ def _commands(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_runs(document, drawer_runs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(drawer_runs, "runs")
+    shutil.copytree(drawer_runs, "rollouts")
     shutil.copytree(ROOT / "oracles", "oracles")
-    trace = Dataset("runs").records[0].trace_id
+    trace = Dataset("rollouts").records[0].trace_id
     targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     for command in _commands(document):
         words = shlex.split(command.replace("3f2a", trace[:12]))
@@ -88,3 +91,15 @@ def test_links_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if "://" not in target:
                 assert (document.parent / target).exists(), (document.name, target)
+
+
+@pytest.mark.libero
+def test_the_example_runs(tmp_path):
+    script = [sys.executable, str(ROOT / "examples" / "own_loop.py"), str(tmp_path / "out"), "1", "2", "3"]
+    environment = {**os.environ, "MUJOCO_GL": "disable", "PYTHONPATH": str(ROOT)}
+    subprocess.run(script, check=True, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    records = Dataset(tmp_path / "out").records
+    assert [(r.metadata.init_state_id, r.metadata.warmup_steps, r.n_steps) for r in records] == [
+        (0, 10, 13),
+        (1, 10, 13),
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,11 @@ def test_a_recording_that_broke_is_an_error_and_no_failed_policy(place, tmp_path
     )
     message = "recording ended in an error: MujocoException: boom"
     assert rows == [("ok", "error", "error", message, "error")]
+    evidence = (
+        "SELECT first_failed, reason, stopped_at, e.at_end FROM verdicts JOIN end_state e USING (trace_id)"
+    )
+    assert ask(tmp_path / "v.duckdb", evidence) == [(None, None, None, "undetermined")]
+    assert ask(tmp_path / "v.duckdb", "SELECT count(*) FROM actions") == [(0,)]
 
 
 def test_eq_active_and_other_components_do_not_disturb(place, tmp_path):
@@ -381,6 +387,31 @@ def test_a_truncated_index_is_named_and_other_segments_are_judged(place, tmp_pat
     summary = evaluate([root], [place / "oracles"], tmp_path / "v.duckdb")
     assert (summary.judged, summary.exit_code) == (1, 3)
     assert str(bad) in str(summary.problems)
+
+
+def test_an_oracle_that_is_nearly_for_a_task_is_pointed_out(place, tmp_path):
+    """A slip in the instruction, or a file that was named alone; not what else is in a folder."""
+    documents = {path: json.loads(path.read_text()) for path in (place / "oracles").rglob("*.json")}
+    [(path, oracle)] = [(path, text) for path, text in documents.items() if "plan" in text]
+    folder = tmp_path / "slip"
+    shutil.copytree(place / "oracles", folder)
+    (folder / path.relative_to(place / "oracles")).unlink()
+    slip = folder / "slip.json"
+    instruction = oracle["instruction"]
+    slip.write_text(json.dumps({**oracle, "instruction": instruction[:-2] + instruction[-1]}))
+    summary = evaluate([place / "dataset"], [folder], tmp_path / "a.duckdb")
+    assert summary.exit_code == 3
+    assert f"did you mean {instruction.casefold()!r}" in dict(summary.problems)[str(slip)]
+    slip.write_text(json.dumps({**oracle, "instruction": "water the plants"}))
+    assert evaluate([place / "dataset"], [folder], tmp_path / "b.duckdb").exit_code == 0
+    alone = evaluate([place / "dataset"], [slip, place / "oracles"], tmp_path / "c.duckdb")
+    assert "judges no trace: none has the instruction 'water the plants'" in dict(alone.problems)[str(slip)]
+
+
+def test_without_any_dataset_no_database_is_made(place, tmp_path):
+    summary = evaluate([tmp_path / "nowhere"], [place / "oracles"], tmp_path / "v.duckdb")
+    assert summary.exit_code == 3
+    assert not (tmp_path / "v.duckdb").exists()
 
 
 def test_an_empty_dataset_is_no_error(place, tmp_path):

@@ -282,7 +282,7 @@ def test_a_newer_schema_is_refused(filled, use):
 def test_an_older_schema_is_refused_and_what_to_do_is_said(filled, use):
     with duckdb.connect(str(filled)) as connection:
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(DatabaseError, match="tables of version 1, now 2.; evaluate into a new file"):
+    with pytest.raises(DatabaseError, match=r"tables of version 1, now 2\); evaluate into a new file"):
         use(filled)
 
 
