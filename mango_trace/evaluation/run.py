@@ -26,7 +26,7 @@ from mango_trace.evaluation.shard import (
     open_dataset,
 )
 from mango_trace.oracle.goal import goal_oracle
-from mango_trace.store import Dataset, TraceRecord
+from mango_trace.store import Dataset, Label, TraceRecord
 from mango_trace.store.verify import in_stored_order
 from mango_trace.verdicts import Rows, VerdictDatabase
 
@@ -164,12 +164,14 @@ def _evaluate(
 def _add_new_labels(verdicts: VerdictDatabase, datasets: Sequence[Dataset]) -> None:
     """Labels that were given after their traces were judged."""
     there = verdicts.labelled()
-    rows = Rows()
+    given: dict[str, dict[Label, None]] = {}  # a trace may be in several datasets
     for dataset in datasets:
         for record in dataset.records:
-            labels = record.metadata.labels
-            if any((record.trace_id, one.who, place) not in there for place, one in enumerate(labels)):
-                add_label_rows(rows, record.trace_id, labels)
+            given.setdefault(record.trace_id, {}).update(dict.fromkeys(record.metadata.labels))
+    rows = Rows()
+    for trace_id, labels in given.items():
+        if any((trace_id, one.who, place) not in there for place, one in enumerate(labels)):
+            add_label_rows(rows, trace_id, tuple(labels))
     tables = rows.to_arrow()
     if tables:
         verdicts.commit([tables])
