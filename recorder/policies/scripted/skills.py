@@ -77,6 +77,7 @@ class Place:
         hover_m: Height above the target at which the lowering begins.
         aim_m: How near to the point above the target the object has to be before it is lowered.
         retreat_m: How far the hand goes up afterwards.
+        yaw_rad: Direction of the fingers when they open, as for a pick; None keeps that of the grasp.
         misses: True is a fault: the object is set down at ``beside_m`` instead.
         drops: True is a fault: the object is let go at ``drop_m``, and the hand goes on without it.
     """
@@ -88,6 +89,7 @@ class Place:
     hover_m: float = 0.08
     aim_m: float = 0.01
     retreat_m: float = 0.12
+    yaw_rad: float | None = None
     misses: bool = False
     drops: bool = False
 
@@ -101,7 +103,8 @@ class Place:
             yield from self._drop(arm)
         above = self._goal(arm, scatter) + hover
         above[2] = max(above[2], arm.scene.gripper()[2])
-        yield from arm.move_to(above, within_m=0.015, speed=0.8, budget=100)
+        down = None if self.yaw_rad is None else pointing_down(self.yaw_rad)
+        yield from arm.move_to(above, down, within_m=0.015, speed=0.8, budget=100)
         yield from arm.move_to(self._goal(arm, scatter) + hover, within_m=self.aim_m, speed=0.7)
         yield from arm.move_to(self._goal(arm, scatter), within_m=0.006, speed=0.5)
         yield from arm.set_fingers(OPEN, 8)

@@ -2,30 +2,78 @@
 
 from __future__ import annotations
 
+from math import pi
+
 from recorder.policies.scripted.plans.step import Plan, PlanStep, pick
 from recorder.policies.scripted.scene import Scene, Vector, displaced
 from recorder.policies.scripted.skills import Place
 
+_REGION = "basket_1_contain_region"
+
 # Gripper position at the grasp minus the object's origin (m, world axes, object upright as it starts).
 _CAN = (0.0, -0.004, 0.012)
+_BOX = (0.0, 0.0, 0.0)
+_ACROSS_BOX = pi / 2.0  # boxes lie with their long side along x; the fingers only span the other one
+# Task 1: a milk carton, higher than the hand at the grasp, stands to the right of the cream cheese and
+# somewhat nearer to the robot. The hand takes the far half and turns its side away; the box follows it.
+_BOX_FAR_HALF = (0.018, 0.0, 0.0)
+_CLEAR_OF_MILK = _ACROSS_BOX - 0.25
+
+# Horizontal displacement (m) from the middle of the carry to a spot of the table that is free.
+_BETWEEN_CANS = (-0.17, -0.02)
+_BEYOND_BUTTER = (0.14, -0.04)
+_BEYOND_BASKET = (0.18, -0.06)
+_BEFORE_BASKET = (0.10, -0.08)
+_MIDDLE_OF_TABLE = (0.06, -0.13)
+
+# Horizontal displacement (m) from the target to a spot of the table that is free.
+_FAR_CORNER = (0.20, -0.12)
+# From the far corner, the hand would turn on its way to the cream cheese and catch the basket's rim.
+_RIGHT_OF_BASKET = (0.05, -0.26)
 
 
 def both_cans() -> Plan:
     """LIBERO_10 task 0: alphabet soup and tomato sauce."""
     return (
         pick("alphabet_soup_1", _CAN),
-        _place_in_basket("alphabet_soup_1", -0.022),
+        _place_in_basket("alphabet_soup_1", -0.022, drop_m=_BETWEEN_CANS),
         pick("tomato_sauce_1", _CAN),
-        _place_in_basket("tomato_sauce_1", 0.022),
+        _place_in_basket("tomato_sauce_1", 0.022, drop_m=_BETWEEN_CANS),
     )
 
 
-def _place_in_basket(body: str, along_y_m: float) -> PlanStep:
+def cream_cheese_and_butter() -> Plan:
+    """LIBERO_10 task 1: cream cheese and butter."""
+    return (
+        pick("cream_cheese_1", _BOX_FAR_HALF, yaw_rad=_CLEAR_OF_MILK),
+        _place_in_basket("cream_cheese_1", -0.025, yaw_rad=_ACROSS_BOX, drop_m=_BEYOND_BUTTER),
+        pick("butter_1", _BOX, yaw_rad=_ACROSS_BOX),
+        _place_in_basket("butter_1", 0.025, drop_m=_BEYOND_BASKET),
+    )
+
+
+def soup_and_cream_cheese() -> Plan:
+    """LIBERO_10 task 7: alphabet soup and cream cheese."""
+    return (
+        pick("alphabet_soup_1", _CAN),
+        _place_in_basket("alphabet_soup_1", -0.025, beside_m=_RIGHT_OF_BASKET, drop_m=_BEFORE_BASKET),
+        pick("cream_cheese_1", _BOX, yaw_rad=_ACROSS_BOX),
+        _place_in_basket("cream_cheese_1", 0.025, drop_m=_MIDDLE_OF_TABLE),
+    )
+
+
+def _place_in_basket(
+    body: str,
+    along_y_m: float,
+    *,
+    drop_m: tuple[float, float],
+    beside_m: tuple[float, float] = _FAR_CORNER,
+    yaw_rad: float | None = None,
+) -> PlanStep:
     """Let go above the rim: the hand is wider than the basket. Two objects go side by side along y."""
-    region = "basket_1_contain_region"
 
     def target(scene: Scene) -> Vector:
-        return displaced(scene.site(region), 0.0, along_y_m, 0.075)
+        return displaced(scene.site(_REGION), 0.0, along_y_m, 0.075)
 
-    skill = Place(body=body, target=target, beside_m=(0.20, -0.12), drop_m=(-0.17, -0.02), hover_m=0.06)
-    return PlanStep("place_in", (body, region), skill)
+    skill = Place(body=body, target=target, beside_m=beside_m, drop_m=drop_m, hover_m=0.06, yaw_rad=yaw_rad)
+    return PlanStep("place_in", (body, _REGION), skill)
