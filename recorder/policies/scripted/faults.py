@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from recorder.policies.scripted.errors import FaultNotApplicableError, FaultSyntaxError
-from recorder.policies.scripted.plans import Plan, plan_for
-from recorder.policies.scripted.skills import Pick, Place, Skill, Wait
+from recorder.policies.scripted.plans import Plan, PlanStep, plan_for
+from recorder.policies.scripted.skills import Insert, Pick, Place, Push, Skill, Turn, Wait
 
 # How long the arm does nothing in place of an action that is left out.
 _IDLE_STEPS = 20
+# The part of the way after which a push or a turn is given up.
+_PUSH_PART_M = 0.06
+_TURN_PART_RAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +110,49 @@ def _places_beside(plan: Plan, index: int) -> Plan | None:
     return _with_skill(plan, index, replace(skill, misses=True)) if isinstance(skill, Place) else None
 
 
-def _leaves_drawer_open(plan: Plan, index: int) -> Plan | None:
+def _pushed_in_by_door(plan: Plan, index: int) -> Plan | None:
+    # Only with a door to follow that is to push it in.
+    skill = plan[index].skill
+    if not isinstance(skill, Insert) or _closed_later(plan, index) is None:
+        return None
+    return _with_skill(plan, index, replace(skill, stops_short=True))
+
+
+def _leaves_undone(plan: Plan, index: int) -> Plan | None:
     step = plan[index]
-    if step.action_id != "close":
+    if step.action_id not in ("close", "open", "turn_on"):
         return None
     idle = replace(step, skill=Wait(steps=_IDLE_STEPS), deviates=True)
     return (*plan[:index], idle, *plan[index + 1 :])
 
 
+def _stops_half_way(plan: Plan, index: int) -> Plan | None:
+    skill = plan[index].skill
+    if isinstance(skill, Push):
+        return _with_skill(plan, index, replace(skill, stops_after_m=_PUSH_PART_M, attempts=1))
+    if isinstance(skill, Turn):
+        return _with_skill(plan, index, replace(skill, stops_after_rad=_TURN_PART_RAD))
+    return None
+
+
 def _closes_before_placing(plan: Plan, index: int) -> Plan | None:
     # The close itself succeeds; what fails is the place_in, and the faulty motion is the early close.
+    late = _closed_later(plan, index)
+    if late is None:
+        return None
+    return (replace(late, deviates=True), *(other for other in plan if other is not late))
+
+
+def _closed_later(plan: Plan, index: int) -> PlanStep | None:
+    """Give the step that closes what a place_in at an index puts something in."""
     step = plan[index]
     if step.action_id != "place_in":
         return None
     _, region = step.parameters
     for late in plan[index + 1 :]:
-        if late.action_id == "close" and late.parameters == (region,):
-            return (replace(late, deviates=True), *(other for other in plan if other is not late))
+        # What is closed is the region itself, as a drawer, or the fixture it belongs to, as a microwave.
+        if late.action_id == "close" and f"{region}_".startswith(f"{late.parameters[0]}_"):
+            return late
     return None
 
 
@@ -133,11 +162,21 @@ FAULT_KINDS: Mapping[str, FaultKind] = {
         "the object is let go over the table, half-way", "slipped_or_dropped", _drops_on_the_way
     ),
     "places_beside": FaultKind("the object is set down well beside its target", "misplaced", _places_beside),
-    "leaves_drawer_open": FaultKind(
-        "the close is left out; the arm idles instead", "articulation_untouched", _leaves_drawer_open
+    "pushed_in_by_door": FaultKind(
+        "the object is left before the doorway, for the closing door to push in",
+        "misplaced",
+        _pushed_in_by_door,
+    ),
+    "leaves_undone": FaultKind(
+        "a close, open or turn_on is left out; the arm idles instead",
+        "articulation_untouched",
+        _leaves_undone,
+    ),
+    "stops_half_way": FaultKind(
+        "a push or a turn is given up long before its end", "articulation_incomplete", _stops_half_way
     ),
     "closes_before_placing": FaultKind(
-        "the drawer is closed first: nothing can go in", "wrong_order", _closes_before_placing
+        "the drawer or door is closed first: nothing can go in", "wrong_order", _closes_before_placing
     ),
 }
 """Every kind of fault by its slug."""

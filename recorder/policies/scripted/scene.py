@@ -34,6 +34,11 @@ class Scene:
         """Position of the origin of an object's or fixture's body, ``(3,)`` m."""
         return np.array(self._data.body_xpos[self._domain.obj_body_id[name]], dtype=np.float64)
 
+    def heading(self, name: str) -> float:
+        """Direction of the x axis of an object's or fixture's body, rad about the world's z axis."""
+        x_axis = self._data.body_xmat[self._domain.obj_body_id[name]].reshape(3, 3)[:, 0]
+        return float(np.arctan2(x_axis[1], x_axis[0]))
+
     def site(self, name: str) -> Vector:
         """Position of a site, e.g. the centre of a region, ``(3,)`` m."""
         return np.array(self._data.get_site_xpos(name), dtype=np.float64)

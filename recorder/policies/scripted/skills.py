@@ -1,20 +1,25 @@
-"""What the arm can do: pick, place, push, wait. A skill is data; its motion is a generator of actions.
+"""What the arm can do: pick, place, push, turn, wait. A skill is data; its motion is a generator of actions.
 
-Pick and place have switches that make them fail in a known way; `faults` flips them. A skill with a switch
+All but waiting have switches that make them fail in a known way; `faults` flips them. A skill with a switch
 on calls `Arm.note_deviation` at the step at which it leaves the good path.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from recorder.policies.scripted.motion import CLOSED, OPEN, Arm, Motion, pointing_down
+from recorder.policies.scripted.motion import CLOSED, OPEN, Arm, Motion, about_z, pointing_down
 from recorder.policies.scripted.scene import Rotation, Scene, Vector
 
 # An object further than this from where the grasp left it is no longer in the hand.
 _SLIP_M = 0.04
+# How long the hand holds a knob still before it lets go.
+_BRAKE_STEPS = 12
+# A yaw further back than this comes near the end of the wrist's range.
+_LEAST_YAW_RAD = -0.4
 
 
 class Skill(Protocol):
@@ -34,6 +39,8 @@ class Pick:
         grasp_m: Gripper position at the grasp minus the object's origin, world axes.
         yaw_rad: Direction in which the fingers close; 0 is along world x.
         lift_m: How far the object is lifted.
+        heading: Angle about z, rad, by which the whole grasp is turned, for objects that start at any; None
+            is 0.
         closes: False is a fault: the fingers stay open.
     """
 
@@ -41,12 +48,19 @@ class Pick:
     grasp_m: tuple[float, float, float]
     yaw_rad: float = 0.0
     lift_m: float = 0.18
+    heading: Callable[[Scene], float] | None = None
     closes: bool = True
 
     def motion(self, arm: Arm) -> Motion:
         """Hover, descend, close the fingers, lift."""
         down = pointing_down(self.yaw_rad)
-        offset = np.array(self.grasp_m) + arm.jitter(0.0015)
+        grasp = np.array(self.grasp_m)
+        if self.heading is not None:
+            heading = self.heading(arm.scene)
+            grasp = about_z(heading) @ grasp
+            # Half a turn more is the same grasp: take the one that the wrist reaches.
+            down = pointing_down((heading + self.yaw_rad - _LEAST_YAW_RAD) % np.pi + _LEAST_YAW_RAD)
+        offset = grasp + arm.jitter(0.0015)
         hover = np.array([0.0, 0.0, 0.10]) + arm.jitter(0.004)
         yield from arm.set_fingers(OPEN, 1)
         above = arm.scene.body(self.body) + offset + hover
@@ -119,6 +133,9 @@ class Place:
             target[2] = arm.rest_height_m[self.body] + 0.005
         grip = arm.grips[self.body]
         now = arm.scene.gripper() - arm.scene.body(self.body)
+        if self.yaw_rad is not None:
+            # What is still to turn takes the object with it.
+            now = pointing_down(self.yaw_rad) @ arm.scene.gripper_rotation().T @ now
         # Follow small slips of the object in the hand; without it, carry on as if it were there.
         in_hand = np.linalg.norm(now - grip) < _SLIP_M
         goal: Vector = target + (now if in_hand else grip)
@@ -160,6 +177,9 @@ class Push:
         lead_m: How far behind the surface the servo aims, i.e. how hard it pushes.
         retreat_m: How far the fingers go back from it before they go up.
         budget: Largest number of control steps of the push itself.
+        stops_after_m: Less than the whole way is a fault: the push ends when the surface has moved so far.
+        hold_steps: How many control steps the push goes on when done, against a rebound.
+        attempts: How often at most to push, from the approach on, if it is not done afterwards.
     """
 
     pose: Callable[[Scene], PushPose]
@@ -168,11 +188,18 @@ class Push:
     lead_m: float = 0.05
     retreat_m: float = 0.06
     budget: int = 45
+    stops_after_m: float = math.inf
+    hold_steps: int = 0
+    attempts: int = 1
 
     def motion(self, arm: Arm) -> Motion:
-        """Come down before the surface, push, move back and up."""
-        if self.done(arm.scene):
-            return
+        """Come down before the surface, push, move back and up; again if that was not enough."""
+        for _ in range(self.attempts):
+            if self.done(arm.scene):
+                return
+            yield from self._once(arm)
+
+    def _once(self, arm: Arm) -> Motion:
         up = np.array([0.0, 0.0, 1.0])
         yield from arm.set_fingers(CLOSED, 1)
         pose = self.pose(arm.scene)
@@ -182,16 +209,122 @@ class Push:
         high[2] = max(high[2], arm.scene.gripper()[2])
         yield from arm.move_to(high, pose.rotation, within_m=0.03, within_rad=0.15)
         yield from arm.move_to(before, within_m=0.012, within_rad=0.15, speed=0.8, budget=40)
+        start = self.pose(arm.scene).point
+        held = 0
         for _ in range(self.budget):
             if self.done(arm.scene):
-                break
+                if held == self.hold_steps:
+                    break
+                held += 1
             pose = self.pose(arm.scene)
+            if np.linalg.norm(pose.point - start) >= self.stops_after_m:
+                arm.note_deviation()
+                break
             arm.turn_to(pose.rotation)
             yield arm.step_towards(pose.point + self.lead_m * pose.direction + scatter, speed=0.7)
         back = arm.scene.gripper() - self.retreat_m * pose.direction
         yield from arm.move_to(back, within_m=self.retreat_m / 2.0, budget=30)
         raised = arm.scene.gripper() + 0.15 * up
         yield from arm.move_to(raised, pointing_down(), within_m=0.04, within_rad=0.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Grasp a knob from above and turn it about the vertical; if it is turned already, do nothing.
+
+    Attributes:
+        knob: Where the point between the fingertips grasps the knob, ``(3,)`` m, world frame.
+        angle: How far the knob is turned, rad, anticlockwise seen from above.
+        done: Whether it is turned far enough.
+        yaw_rad: Direction in which the fingers close on the knob at angle 0; 0 is along world x.
+        lead_rad: How far ahead of the knob the servo aims, i.e. how hard it turns.
+        budget: Largest number of control steps of the turn itself.
+        stops_after_rad: Less than the whole way is a fault: the turn ends when the knob has turned so far.
+    """
+
+    knob: Callable[[Scene], Vector]
+    angle: Callable[[Scene], float]
+    done: Callable[[Scene], bool]
+    yaw_rad: float = 0.0
+    lead_rad: float = 0.3
+    budget: int = 60
+    stops_after_rad: float = math.inf
+
+    def motion(self, arm: Arm) -> Motion:
+        """Hover, descend, close the fingers, turn, hold, let go, go up."""
+        if self.done(arm.scene):
+            return
+        up = np.array([0.0, 0.0, 1.0])
+        yield from arm.set_fingers(OPEN, 1)
+        knob = self.knob(arm.scene) + arm.jitter(0.0015)
+        start = self.angle(arm.scene)
+        above = knob + 0.10 * up
+        above[2] = max(above[2], arm.scene.gripper()[2] - 0.02)
+        yield from arm.move_to(above, self._grasp(start), within_m=0.03, within_rad=0.3)
+        yield from arm.move_to(knob + 0.10 * up, within_m=0.012)
+        yield from arm.move_to(knob, within_m=0.006, speed=0.7)
+        yield from arm.set_fingers(CLOSED, 10)
+        for _ in range(self.budget):
+            if self.done(arm.scene):
+                break
+            if self.angle(arm.scene) - start >= self.stops_after_rad:
+                arm.note_deviation()
+                break
+            arm.turn_to(self._grasp(self.angle(arm.scene) + self.lead_rad))
+            yield arm.step_towards(knob)
+        # A knob that is let go while it turns goes on turning. The hand is ahead of it: back to where it is.
+        arm.turn_to(self._grasp(self.angle(arm.scene)))
+        yield from arm.stay(_BRAKE_STEPS)
+        yield from arm.set_fingers(OPEN, 8)
+        yield from arm.move_to(arm.scene.gripper() + 0.12 * up, within_m=0.03)
+
+    def _grasp(self, angle_rad: float) -> Rotation:
+        return pointing_down(self.yaw_rad + angle_rad)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert(Place):
+    """Carry the object in the hand to a doorway, slide it in level, let go and push it further in.
+
+    For where the hand cannot enter from above. The faults of `Place` are set down and dropped as there.
+
+    Attributes:
+        doorway_m: Horizontal displacement from the target to where the object is before it slides in.
+        nudge: Pushes it in to where the hand that holds it does not reach.
+        back_m: How far the hand moves back out before that.
+        stops_short: True is a fault: the object is set down before the doorway and not pushed.
+    """
+
+    doorway_m: tuple[float, float]
+    nudge: Push
+    back_m: float = 0.05
+    stops_short: bool = False
+
+    def motion(self, arm: Arm) -> Motion:
+        """Carry, slide in, open the fingers, move back, push."""
+        if self.misses:
+            yield from Place.motion(self, arm)
+            return
+        scatter = arm.jitter(0.0015)
+        doorway = np.append(self.doorway_m, 0.0)
+        outwards = doorway / np.linalg.norm(doorway)
+        up = np.array([0.0, 0.0, self.hover_m])
+        if self.drops:
+            yield from self._drop(arm)
+        turned = None if self.yaw_rad is None else pointing_down(self.yaw_rad)
+        before = self._goal(arm, scatter) + doorway + up
+        yield from arm.move_to(before, turned, within_m=0.03, speed=0.8, budget=100)
+        yield from arm.move_to(self._goal(arm, scatter) + doorway, within_m=self.aim_m, speed=0.7)
+        if self.stops_short:
+            arm.note_deviation()
+            down = np.array([0.0, 0.0, arm.rest_height_m[self.body] - self.target(arm.scene)[2]])
+            yield from arm.move_to(self._goal(arm, scatter) + doorway + down, within_m=0.006, speed=0.5)
+        else:
+            yield from arm.move_to(self._goal(arm, scatter), within_m=0.006, speed=0.5)
+        yield from arm.set_fingers(OPEN, 8)
+        yield from arm.move_to(arm.scene.gripper() + self.back_m * outwards, within_m=0.02)
+        if not self.stops_short:
+            yield from self.nudge.motion(arm)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
