@@ -66,10 +66,7 @@ def record(
         raise UnknownNameError("policy", policy, POLICIES)
     check_target(out)
     specs = _specs(suite, tasks, policy, episodes, seed, faults, horizon, after_success, source)
-    failed = _run(out, specs, workers, source)
-    if failed:
-        click.echo(f"{failed} episodes ended in an error; they count as no failed policy", err=True)
-        sys.exit(3)
+    sys.exit(3 if record_specs(out, specs, workers, source) else 0)
 
 
 def _specs(
@@ -165,8 +162,18 @@ def _task_indices(text: str, n_tasks: int) -> list[int]:
     return indices
 
 
-def _run(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: Path | None) -> int:
-    """Record what is missing and report; returns the number of episodes with an error."""
+def record_specs(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: Path | None = None) -> int:
+    """Record what is missing, with progress, and report.
+
+    Args:
+        out: Dataset to add to.
+        specs: Every episode that shall be in it.
+        workers: Processes.
+        source: Dataset that ``replay`` plays.
+
+    Returns:
+        Number of episodes that ended in an error.
+    """
     from tqdm import tqdm
 
     from mango_trace.store import Dataset
@@ -198,6 +205,8 @@ def _run(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: Path | N
         f"{out}: {len(todo) - errors} episodes recorded, {successes} of them successful, "
         f"{done} were there already, {errors} errors"
     )
+    if errors:
+        click.echo(f"{errors} episodes ended in an error; they count as no failed policy", err=True)
     return errors
 
 

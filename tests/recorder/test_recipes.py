@@ -1,0 +1,63 @@
+"""Recipes say which rollouts a dataset has, always the same ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from click.testing import CliRunner
+from pydantic import ValidationError
+
+from mango_trace.cli.main import cli
+from mango_trace.errors import UnknownNameError
+from mango_trace.shipped import shipped
+from recorder.recipes import Recipe, read_card, read_recipe, recipe_names
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_has_a_card_and_gives_each_rollout_once(name):
+    recipe = read_recipe(name)
+    specs = recipe.specs()
+    assert len(specs) == len({spec.slot for spec in specs}) == recipe.n_rollouts
+    assert specs == read_recipe(name).specs()
+    assert name in read_card(name)
+    assert {path.suffix for path in shipped("datasets").glob(f"{name}.*")} == {".toml", ".md"}
+
+
+def test_the_scripted_one_has_a_thousand_rollouts_with_every_fault_equally_often():
+    specs = read_recipe("libero-10-scripted").specs()
+    assert Counter(spec.task_index for spec in specs) == dict.fromkeys(range(10), 100)
+    for task in range(10):
+        faults = Counter(spec.fault for spec in specs if spec.task_index == task)
+        assert faults.pop(None) == 40
+        assert max(faults.values()) - min(faults.values()) <= 1
+        for fault in (None, *faults):
+            starts = [s.init_state_id for s in specs if s.task_index == task and s.fault == fault]
+            assert starts == list(range(len(starts)))
+
+
+def test_a_typo_in_a_name_or_a_recipe_is_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'libero-10-scripted'"):
+        read_recipe("libero_10_scripted")
+    with pytest.raises(ValidationError, match="sucesses"):
+        Recipe.model_validate({**read_recipe("libero-10-scripted").model_dump(), "sucesses": 3})
+
+
+def test_list_and_info_on_the_command_line():
+    listed = CliRunner().invoke(cli, ["datasets", "list", "--format", "csv"])
+    assert "libero-10-scripted,1000,10,libero_10,scripted,MIT" in listed.stdout
+    assert CliRunner().invoke(cli, ["datasets", "info", "libero-10-scripted"]).stdout == read_card(
+        "libero-10-scripted"
+    )
+
+
+@pytest.mark.libero
+@pytest.mark.slow
+def test_a_second_build_changes_nothing(tmp_path):
+    arguments = ["datasets", "build", "libero-10-scripted", "--out", str(tmp_path / "d"), "--share", "0.01"]
+    first = CliRunner().invoke(cli, arguments)
+    assert first.exit_code == 0, first.output
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "d").rglob("*") if path.is_file()}
+    again = CliRunner().invoke(cli, arguments)
+    assert "0 episodes recorded, 0 of them successful, 20 were there already, 0 errors" in again.stdout
+    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "d").rglob("*") if p.is_file()} == files
