@@ -37,6 +37,10 @@ _SHAPE_FIELDS: Final = frozenset(
 )
 
 
+def _shapes(overrides: Overrides) -> Overrides:
+    return {name: rows for name, rows in overrides.items() if name in _SHAPE_FIELDS}
+
+
 @dataclass(frozen=True)
 class TraceStates:
     """Recorded states of one trace.
@@ -55,8 +59,7 @@ class TraceStates:
     @cached_property
     def batch_key(self) -> str:
         """Equal for traces that can be in one batch: same components, same shapes of geoms."""
-        shapes = {name: rows for name, rows in self.overrides.items() if name in _SHAPE_FIELDS}
-        return json.dumps([sorted(self.states), shapes], sort_keys=True)
+        return json.dumps([sorted(self.states), _shapes(self.overrides)], sort_keys=True)
 
     @cached_property
     def model_key(self) -> str:
@@ -95,7 +98,7 @@ class SceneKinematics:
         self._geoms: dict[GeomGroup, Geoms] = {}
         self._bounds: dict[bytes, tuple[BodyBounds, ...]] = {}
         self._comparable: dict[tuple[bytes, bytes], bool] = {}
-        self._shapes: Mapping[str, object] = {}
+        self._shapes: Overrides = {}
         self._pose_fields: dict[str, dict[str, Floats]] = {}
 
     def signals(
@@ -128,12 +131,17 @@ class SceneKinematics:
             raise ValueError("the traces of a batch need the same components and shapes of geoms")
         for trace in traces:
             self._check_widths(trace.states)  # what an override does not fit, its use finds
-        shapes = {name: rows for name, rows in traces[0].overrides.items() if name in _SHAPE_FIELDS}
+        return BatchSignals(self, traces)
+
+    def shape(self, overrides: Overrides) -> None:
+        """See that the model's geoms have the shapes that a reset gave them, before they are read."""
+        shapes = _shapes(overrides)
         if shapes != self._shapes:
             self._bounds.clear()
             self._comparable.clear()
             self._shapes = shapes
-        return BatchSignals(self, traces)
+        if shapes != _shapes(self._applied):
+            self.use(overrides)
 
     def check(self, trace: TraceStates) -> None:
         """See that a trace fits the model.
@@ -388,6 +396,7 @@ class BatchSignals:
         return touching & where
 
     def _find_contact(self, first: GeomGroup, second: GeomGroup, todo: Mask) -> Mask:
+        self._kin.shape(self._versions[0])
         geoms_1, geoms_2 = self._kin.geoms(first), self._kin.geoms(second)
         touching = np.zeros(self.n_states, dtype=np.bool_)
         if self._kin.prefilter:
@@ -470,6 +479,7 @@ class BatchSignals:
 
     def _may_touch(self, geoms_1: Geoms, geoms_2: Geoms) -> Mask:
         """States in which the bounds of any two bodies meet: a superset of the contacts."""
+        self._kin.shape(self._versions[0])
         key = geoms_1.tobytes(), geoms_2.tobytes()
         if key not in self._gates:
             meet = np.zeros(self.n_states, dtype=np.bool_)
@@ -488,6 +498,7 @@ class BatchSignals:
 
     def _box(self, name: str) -> tuple[Floats, Floats]:
         """Box around the geoms of a thing's own body, in its frame; child bodies are left out."""
+        self._kin.shape(self._versions[0])
         model, body = self._model, self._kin.body(name)
         geoms = self._kin.geoms(GeomGroup(name))
         own = geoms[model.geom_bodyid[geoms] == body]

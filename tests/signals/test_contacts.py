@@ -139,8 +139,13 @@ def test_traces_do_not_leave_anything_behind():
     """Overrides, poses and contacts of one trace do not reach the next."""
     package = make_package()
     states = scattered(package, 40, 8)
-    moved = {"body_pos": {"cabinet_1": [0.0, 0.0, 0.05]}, "geom_size": {"apple_1_g0": [0.04, 0.04, 0.04]}}
+    moved = {
+        "body_pos": {"cabinet_1": [0.0, 0.0, 0.05]},
+        "geom_size": {"apple_1_g0": [0.04, 0.04, 0.04], "brick_1_g0": [0.06, 0.05, 0.04]},
+    }
     calls = [
+        ("contact", "brick_1", "cabinet_1"),
+        ("inside", "brick_1", "basket_1_contain_region"),
         ("contact", "apple_1", "cabinet_1"),
         ("near", "apple_1", "cabinet_1", 0.1),
         ("released", "apple_1"),
@@ -155,6 +160,11 @@ def test_traces_do_not_leave_anything_behind():
     shared = SceneKinematics(package)
     for which in (0, 1, 0, 1, 1, 0):
         assert answers(shared, (None, moved)[which]) == fresh[which]
+    both = [shared.signals(states, overrides=overrides) for overrides in (None, moved)]
+    for position, (name, *arguments) in enumerate(calls):  # asked in turns, too
+        for which in (0, 1):
+            truth = CATALOGUE[name].evaluate(both[which], *arguments)
+            assert truth.tolist() == fresh[which][position], (name, which)
 
 
 def test_states_of_another_model_are_refused_with_both_widths():
