@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -89,14 +90,16 @@ def record(root: Path) -> subprocess.Popen[bytes]:
 @pytest.mark.libero
 def test_the_real_recorder_killed_a_few_times_records_what_an_undisturbed_one_does(tmp_path):
     pytest.importorskip("libero")
+    started = time.monotonic()
     assert record(tmp_path / "plain").wait(timeout=600) == 0
+    longest_s = time.monotonic() - started
     expected = {r.metadata.episode: r.trace_id for r in Dataset(tmp_path / "plain").records}
     assert sorted(expected) == list(range(6))
-    chance, killed, root = random.Random(2), 0, tmp_path / "killed"
+    chance, killed, finished, root = random.Random(2), 0, 0, tmp_path / "killed"
     while killed < 4:
         process = record(root)
         try:
-            process.wait(timeout=chance.uniform(3.0, 20.0))
+            process.wait(timeout=chance.uniform(0.3, 1.0) * longest_s)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -108,6 +111,7 @@ def test_the_real_recorder_killed_a_few_times_records_what_an_undisturbed_one_do
         assert found.items() <= expected.items()
         assert not [check for check in verify_dataset(dataset) if check.problem]
         if found == expected:
-            root = tmp_path / f"killed_{killed}"
+            finished += 1
+            root = tmp_path / f"killed_{finished}"
     assert record(root).wait(timeout=600) == 0
     assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == expected
