@@ -83,7 +83,9 @@ class SceneKinematics:
         package: The scene.
         prefilter: Compute poses over arrays, look for contacts only where bounds meet and only
             between the things asked about; off, every state runs MuJoCo's kinematics and every
-            asked state its full collision pass.
+            asked state its full collision pass. Contacts of a trace whose reset changed shapes of
+            geoms are looked for by full passes in any case: MuJoCo's own bounding volumes stay as
+            they were compiled, and what it finds then hangs on them.
     """
 
     def __init__(self, package: ScenePackage, *, prefilter: bool = True) -> None:
@@ -98,7 +100,6 @@ class SceneKinematics:
         self._geoms: dict[GeomGroup, Geoms] = {}
         self._bounds: dict[bytes, tuple[BodyBounds, ...]] = {}
         self._comparable: dict[tuple[bytes, bytes], bool] = {}
-        self._shapes: Overrides = {}
         self._pose_fields: dict[str, dict[str, Floats]] = {}
 
     def signals(
@@ -113,9 +114,6 @@ class SceneKinematics:
 
     def batch(self, traces: Sequence[TraceStates]) -> BatchSignals:
         """Signals of some traces.
-
-        They read this object's model, so those of one batch are finished before those of the next
-        are asked for.
 
         Args:
             traces: At least one; all with the same :attr:`TraceStates.batch_key`.
@@ -135,12 +133,7 @@ class SceneKinematics:
 
     def shape(self, overrides: Overrides) -> None:
         """See that the model's geoms have the shapes that a reset gave them, before they are read."""
-        shapes = _shapes(overrides)
-        if shapes != self._shapes:
-            self._bounds.clear()
-            self._comparable.clear()
-            self._shapes = shapes
-        if shapes != _shapes(self._applied):
+        if _shapes(overrides) != _shapes(self._applied):
             self.use(overrides)
 
     def check(self, trace: TraceStates) -> None:
@@ -295,13 +288,14 @@ class BatchSignals:
         self._versions = [trace.overrides for trace in distinct.values()]
         self._version = np.repeat([numbers[trace.model_key] for trace in traces], lengths)
         self._fields = [kinematics.pose_fields(trace) for trace in distinct.values()]
+        self._shortcuts = kinematics.prefilter and not _shapes(self._versions[0])
         self._contacts = PairContacts(
             self._model,
             self._data,
             self._loaded,
             self._sections,
             self.n_states,
-            restrict=kinematics.prefilter,
+            restrict=self._shortcuts,
         )
         self._places: dict[int, PlacedBounds] = {}
         self._gates: dict[tuple[bytes, bytes], Mask] = {}
@@ -396,10 +390,9 @@ class BatchSignals:
         return touching & where
 
     def _find_contact(self, first: GeomGroup, second: GeomGroup, todo: Mask) -> Mask:
-        self._kin.shape(self._versions[0])
         geoms_1, geoms_2 = self._kin.geoms(first), self._kin.geoms(second)
         touching = np.zeros(self.n_states, dtype=np.bool_)
-        if self._kin.prefilter:
+        if self._shortcuts:
             todo = todo & self._may_touch(geoms_1, geoms_2)
             if self._kin.boxes_comparable(geoms_1, geoms_2):
                 touching, todo = self._by_boxes(geoms_1, geoms_2, todo)
@@ -426,7 +419,7 @@ class BatchSignals:
         parts = self._kin.geoms(first), self._kin.geoms(second)
         (name_1, whole_1), (name_2, whole_2) = self._kin.shared_pass(first), self._kin.shared_pass(second)
         where = where & self._valid
-        if self._kin.prefilter:
+        if self._shortcuts:
             where = where & self._may_touch(*parts)
         return self._contacts.rows((name_1, name_2), (whole_1, whole_2), parts, where)
 
@@ -491,7 +484,7 @@ class BatchSignals:
         return self._gates[key]
 
     def _placed(self, bounds: BodyBounds) -> PlacedBounds:
-        key = id(bounds)  # the scene keeps them as long as this batch is used
+        key = id(bounds)  # what is stored keeps it alive
         if key not in self._places:
             self._places[key] = PlacedBounds.of(bounds, self._poses)
         return self._places[key]
