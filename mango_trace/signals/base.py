@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,11 @@ import numpy.typing as npt
 from mango_trace.scene.model import Scene
 from mango_trace.truth import Mask
 
-Floats = npt.NDArray[np.float64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Geoms: TypeAlias = npt.NDArray[np.intp]
+"""Geom numbers of a model."""
+States: TypeAlias = npt.NDArray[np.intp]
+"""Numbers of states."""
 
 
 class Part(StrEnum):

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
-from mango_trace.signals.base import Floats
+from mango_trace.signals.base import Floats, Geoms, States
 from mango_trace.signals.poses import Pose, Poses, rotated
-
-Rows: TypeAlias = npt.NDArray[np.intp]
 
 _SLACK = 1e-6  # m; covers rounding in the bounds, which decide nothing by themselves
 _ENDLESS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
@@ -35,7 +31,7 @@ class BodyBounds:
     radius: float
 
 
-def bounds_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[BodyBounds, ...]:
+def bounds_of(model: mujoco.MjModel, geoms: Geoms) -> tuple[BodyBounds, ...]:
     """Bounds of geoms, one for each body that carries any.
 
     Args:
@@ -59,7 +55,7 @@ def bounds_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[BodyB
     return tuple(found)
 
 
-def box_of(model: mujoco.MjModel, geoms: npt.NDArray[np.intp]) -> tuple[Floats, Floats]:
+def box_of(model: mujoco.MjModel, geoms: Geoms) -> tuple[Floats, Floats]:
     """Lower and upper corner of the box around geoms of one body, in the body's frame, ``(3,)`` m."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     matrix = np.empty(9)
@@ -93,7 +89,7 @@ class PlacedBounds:
         return cls(bounds, pose, pose.apply(bounds.center))
 
 
-def may_touch(first: PlacedBounds, second: PlacedBounds) -> tuple[Rows, bool]:
+def may_touch(first: PlacedBounds, second: PlacedBounds) -> tuple[States, bool]:
     """States in which two bounds meet: a superset of those with a contact.
 
     Args:

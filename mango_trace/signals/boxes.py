@@ -12,18 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
-from mango_trace.signals.base import Floats
+from mango_trace.signals.base import Floats, Geoms, States
 from mango_trace.signals.poses import Pose, Poses, product, rotated
 from mango_trace.truth import Mask
-
-Geoms: TypeAlias = npt.NDArray[np.intp]
-States: TypeAlias = npt.NDArray[np.intp]
 
 _OPEN: Final = 1e-7
 """Gap or overlap below which nothing is decided, m. Rounding in it is below 1e-12."""

@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mango_trace.signals.base import ContactRows, Floats
+from mango_trace.signals.base import ContactRows, Floats, Geoms, States
 from mango_trace.truth import Mask
-
-Geoms: TypeAlias = npt.NDArray[np.intp]
-States: TypeAlias = npt.NDArray[np.intp]
 
 _BITS = ("geom_contype", "geom_conaffinity", "body_contype", "body_conaffinity")
 

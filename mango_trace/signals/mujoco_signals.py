@@ -24,10 +24,10 @@ from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
-from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Part
+from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Geoms, Part, States
 from mango_trace.signals.bounds import BodyBounds, PlacedBounds, bounds_of, box_of, may_touch
 from mango_trace.signals.boxes import MOST_PAIRS, comparable, overlap
-from mango_trace.signals.collision import Geoms, PairContacts
+from mango_trace.signals.collision import PairContacts
 from mango_trace.signals.poses import POSE_FIELDS, BatchPoses, Pose, Poses, computable
 from mango_trace.signals.validity import Validity, check_states, quaternion_starts
 from mango_trace.truth import Mask
@@ -436,14 +436,14 @@ class BatchSignals:
                 poses.take(state, self._data)
         return poses
 
-    def _sections(self, where: Mask) -> Iterator[tuple[Callable[[], None], npt.NDArray[np.intp]]]:
+    def _sections(self, where: Mask) -> Iterator[tuple[Callable[[], None], States]]:
         """States of ``where`` by the condition of the model that they belong to, and how to make it."""
         for number, overrides in enumerate(self._versions):
             states = np.flatnonzero(where & (self._version == number))
             if states.size:
                 yield partial(self._kin.use, overrides), states
 
-    def _loaded(self, states: npt.NDArray[np.intp]) -> Iterator[int]:
+    def _loaded(self, states: States) -> Iterator[int]:
         """Put states into the simulator's data one by one, all poses computed, those of geoms too."""
         model, data, forward = self._model, self._data, mujoco.mj_kinematics
         qpos, target = np.ascontiguousarray(self._qpos[:, states].T), data.qpos
