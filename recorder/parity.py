@@ -69,7 +69,7 @@ def check_task(task: LiberoTask, *, episodes: int, steps: int, every: int, seed:
 
     Args:
         task: The task.
-        episodes: Episodes; every second one with the scripted policy, where there is one.
+        episodes: Episodes; every second one is scripted, for the tasks in ``_SCRIPTED``.
         steps: Control steps in each.
         every: Simulator substeps between two compared states.
         seed: Seed of everything random.

@@ -40,6 +40,9 @@ EXACT_UNKNOWNS: Final = 8
 Outcome: TypeAlias = Literal["passed", "failed", "undetermined"]
 """Outcome of an oracle on a trace."""
 
+OUTCOMES: Final[tuple[Outcome, Outcome, Outcome]] = ("failed", "undetermined", "passed")
+"""Outcome of what has a truth value, by its number."""
+
 ActionOutcome: TypeAlias = Literal["completed", "failed", "not_reached", "undetermined"]
 """``failed``: had its turn and did not complete; ``not_reached``: its turn never came."""
 

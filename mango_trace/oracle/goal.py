@@ -10,21 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from mango_trace.oracle.compile import compile_oracle
 from mango_trace.oracle.compiled import CompiledMonitor, CompiledOracle
+from mango_trace.oracle.decide import OUTCOMES, Outcome
 from mango_trace.oracle.model import parse_oracle
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.predicates.signature import Predicate
 from mango_trace.scene.bddl import Literal as Condition
 from mango_trace.scene.bddl import Problem
 from mango_trace.scene.model import Region, Scene
-from mango_trace.truth import FALSE, TRUE, Truth, all_of, possibly, surely
-
-Outcome = Literal["passed", "failed", "undetermined"]
+from mango_trace.truth import FALSE, Truth, all_of, possibly, surely
 
 _ARTICULATION: Final = frozenset({"open", "close", "turnon", "turnoff"})
 _SEATED_TILT_DEG: Final = 15.0
@@ -111,7 +110,7 @@ def judge_goal(truths: Sequence[Truth], *, start: int) -> EndState:
     return EndState(
         outcome=outcome,
         first_success=int(found[0]) + start if found.size else None,
-        at_end=_outcome(holds[-1]) if holds.size else "undetermined",
+        at_end=OUTCOMES[int(holds[-1])] if holds.size else "undetermined",
         last_truth=tuple(int(truth[-1]) for truth in truths if truth.size),
     )
 
@@ -209,7 +208,3 @@ def _monitor(condition: Condition) -> dict[str, object]:
             "arguments": list(condition.arguments),
         },
     }
-
-
-def _outcome(value: np.uint8) -> Outcome:
-    return "passed" if value == TRUE else "failed" if value == FALSE else "undetermined"

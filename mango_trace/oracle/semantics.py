@@ -21,12 +21,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from mango_trace.oracle.compiled import CompiledOracle, Group
 from mango_trace.oracle.decide import (
+    OUTCOMES,
     ActionOutcome,
     Bounds,
     Case,
@@ -41,10 +42,6 @@ from mango_trace.truth import FALSE, Truth, all_of, possibly, surely
 
 Reason: TypeAlias = Literal["never_true", "too_early", "undone", "wrong_order", "invariant"]
 """Why an oracle failed."""
-
-
-NAMED: Final[tuple[Outcome, Outcome, Outcome]] = ("failed", "undetermined", "passed")
-"""Outcome of what has a truth value, by its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +208,7 @@ def termination(compiled: CompiledOracle, truths: Sequence[Truth], start: int, h
 
     return Termination(
         once=lasting(1),
-        at_end=NAMED[int(together[-1])],
+        at_end=OUTCOMES[int(together[-1])],
         held_k=lasting(hold),
         sequential=sequential,
         any_order=any_order,

@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from mango_trace.signals.base import Floats, Geoms, States
-from mango_trace.signals.poses import Pose, Poses, product, rotated
+from mango_trace.signals.poses import Pose, Poses, matrices, product, rotated
 from mango_trace.truth import Mask
 
 _OPEN: Final = 1e-7
@@ -215,10 +215,8 @@ def separation(center: Floats, rotation: Floats, half_1: Floats, half_2: Floats)
 def _by_body(model: mujoco.MjModel, geoms: Geoms) -> Iterator[_Boxes]:
     for body in np.unique(model.geom_bodyid[geoms]).tolist():
         own = geoms[model.geom_bodyid[geoms] == body]
-        rotation = np.empty((len(own), 9))
-        for matrix, geom in zip(rotation, own.tolist(), strict=True):
-            mujoco.mju_quat2Mat(matrix, model.geom_quat[geom])
-        yield _Boxes(body, model.geom_pos[own], rotation.reshape(-1, 3, 3), model.geom_size[own])
+        rotation = matrices(model.geom_quat[own].T).transpose(2, 0, 1)
+        yield _Boxes(body, model.geom_pos[own], rotation, model.geom_size[own])
 
 
 def _relative(first: Pose, second: Pose, states: States) -> tuple[Floats, Floats]:

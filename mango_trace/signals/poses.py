@@ -99,7 +99,7 @@ class BatchPoses:
         """Pose of a site."""
         if index not in self._sites:
             carrier = self.body(int(self._model.site_bodyid[index]))
-            rotation = _matrix(self._field("site_quat", index))
+            rotation = matrices(self._field("site_quat", index))
             self._sites[index] = Pose(
                 carrier.apply(self._field("site_pos", index)),
                 product(carrier.rotation, rotation),
@@ -112,14 +112,14 @@ class BatchPoses:
         if count == 1 and model.jnt_type[first] == mujoco.mjtJoint.mjJNT_FREE:
             start = int(model.jnt_qposadr[first])
             quaternion = _normalized(self._qpos[start + 3 : start + 7])
-            return Pose(self._qpos[start : start + 3], _matrix(quaternion))
+            return Pose(self._qpos[start : start + 3], matrices(quaternion))
         parent = self.body(int(model.body_parentid[index]))
         place, turn = self._field("body_pos", index), self._field("body_quat", index)
         mocap = int(model.body_mocapid[index])
         if mocap >= 0 and self._mocap is not None:
             place = self._mocap[0][3 * mocap : 3 * mocap + 3]
             turn = _normalized(self._mocap[1][4 * mocap : 4 * mocap + 4])
-        pose = Pose(parent.apply(place), product(parent.rotation, _matrix(turn)))
+        pose = Pose(parent.apply(place), product(parent.rotation, matrices(turn)))
         for joint in range(first, first + count):
             pose = self._moved(pose, joint)
         return pose
@@ -135,7 +135,7 @@ class BatchPoses:
             rotation = _turned(pose.rotation, axis, travel)
         else:
             quaternion = _normalized(self._qpos[start : start + 4])
-            rotation = product(pose.rotation, _matrix(quaternion))
+            rotation = product(pose.rotation, matrices(quaternion))
         anchor = self._field("jnt_pos", joint)
         if not anchor.any():
             return Pose(pose.position, rotation)
@@ -206,7 +206,7 @@ def _normalized(quaternion: Floats) -> Floats:
     return np.asarray(quaternion * np.where(np.abs(length - 1) > mujoco.mjMINVAL, 1 / length, 1.0))
 
 
-def _matrix(quaternion: Floats) -> Floats:
+def matrices(quaternion: Floats) -> Floats:
     """Rotation matrices ``(3, 3, N)`` of unit quaternions ``(4, N)``."""
     w, x, y, z = quaternion
     ww, xx, yy, zz = w * w, x * x, y * y, z * z
