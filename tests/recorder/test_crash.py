@@ -61,7 +61,6 @@ def test_killed_at_random_instants_every_committed_trace_is_right_and_the_set_co
     assert killed >= kills
     for module in ("column", "writer", "dataset", "stored"):
         monkeypatch.setattr(f"mango_trace.store.{module}.CHUNK_ROWS", CHUNK)
-    segments = 0
     for turn in range(1, turns + 1):
         root = tmp_path / f"killed_{turn}"
         # A resumed recording starts a segment of its own: damage by a kill would still be there.
@@ -73,11 +72,43 @@ def test_killed_at_random_instants_every_committed_trace_is_right_and_the_set_co
             expected = make_trace(PACKAGE, STATES, record.metadata.episode).arrays()
             for name, values in dataset.load(record, verify=False).arrays().items():
                 assert np.array_equal(values, expected[name])
-        segments += len({r.segment for r in dataset.records})
     compact_dataset(root)
     assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == ids
     assert not list((root / "segments").rglob("*.part"))
-    assert segments > turns  # some were killed between two traces
+
+
+KILLED_AFTER = """
+    import os, signal, sys
+    from pathlib import Path
+    from mango_trace.store import DatasetWriter
+    from tests.killing import fork
+    from tests.synthetic import make_package, make_trace
+
+    root, last, states = Path(sys.argv[1]), *map(int, sys.argv[2:])
+    package = make_package()
+
+    def work():
+        with DatasetWriter(root) as recorder:
+            recorder.add_scene(package)
+            for seed in range(last):
+                recorder.add(make_trace(package, states, seed))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    print(os.WTERMSIG(os.waitpid(fork(work), 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("last", [1, 6])
+def test_what_was_committed_before_a_kill_stays_and_the_rest_goes_to_a_new_segment(tmp_path, last):
+    root = tmp_path / "killed"
+    assert int(run_script(KILLED_AFTER, root, last, STATES)) == signal.SIGKILL
+    assert sorted(r.metadata.episode for r in Dataset(root).records) == list(range(last))
+    with DatasetWriter(root) as writer:
+        writer.add(make_trace(PACKAGE, STATES, last))
+    dataset = Dataset(root)
+    assert sorted(r.metadata.episode for r in dataset.records) == list(range(last + 1))
+    assert len({r.segment for r in dataset.records}) == 2
+    assert [check for check in verify_dataset(dataset) if check.problem] == []
 
 
 def record(root: Path) -> subprocess.Popen[bytes]:
