@@ -24,7 +24,7 @@ from tqdm import tqdm
 from mango_trace.evaluation import evaluate
 from mango_trace.shipped import shipped
 from mango_trace.store import Dataset, DatasetWriter, TraceRecord, compact_dataset, size_on_disk
-from mango_trace.store.layout import SCENES, SEGMENTS
+from mango_trace.store.layout import SEGMENTS
 from recorder.adapters.libero import (
     DUMMY_ACTION,
     WARMUP_STEPS,
@@ -39,7 +39,7 @@ from recorder.recording import Recorder
 from recorder.specs import EpisodeSpec, missing
 
 _TASKS = (0, 3)
-_KINDS = ("never_closes", "drops_on_the_way", "places_beside", "leaves_undone", "closes_before_placing")
+_KINDS = ("never_closes", "drops_midway", "places_beside", "leaves_undone", "closes_before_placing")
 _EPISODES = 18  # of each fault
 _STEPS = 200
 _TURNS = 3
@@ -206,7 +206,9 @@ def _storage(root: Path) -> list[Measurement]:
             size = _array_bytes(copy, path)
             rows.append(Measurement(f"disk, {path}, compacted", size / 1e6, "MB", against, size / raw))
     rows.extend(_randomness(root))
-    scenes = [size_on_disk(path) for path in (root / SCENES).iterdir()]
+    dataset = Dataset(root)
+    packages = {record.scene: dataset.scene(record.scene) for record in dataset.records}
+    scenes = [sum(map(len, package.files.values())) for package in packages.values()]
     rows.append(Measurement("largest scene package", max(scenes) / 1e6, "MB"))
     return rows
 

@@ -5,9 +5,11 @@
     scenes/<sha256>/scene.json     meaning of the model
                     model.xml      MJCF, the source of truth
                     task.bddl      the benchmark's own task description, if there is one
-                    assets/        files that the MJCF names
+                    assets/        files that the MJCF names and that are in no other place
+    scenes/assets/                 files that the MJCF of several scenes name, e.g. meshes of the robot
 
-The name of the directory is the digest of what it holds, so a package cannot change unnoticed.
+The name of the directory is the digest of the package, shared files included, so a package cannot change
+unnoticed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import re
 import shutil
 import tempfile
 import xml.etree.ElementTree as ET
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +33,7 @@ from mango_trace.scene.bddl import Problem, parse_bddl
 from mango_trace.scene.model import FORMAT_VERSION, SCENE_ADAPTER, Scene
 
 _BARE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_ASSETS = "assets"
 _FORBIDDEN_TAGS = frozenset({"include", "plugin", "extension", "model"})
 _MAX_BYTES = 64 << 20
 
@@ -57,7 +61,7 @@ class ScenePackage:
         files = {"scene.json": document.encode(), "model.xml": self.xml.encode()}
         if self.bddl is not None:
             files["task.bddl"] = self.bddl.encode()
-        files.update((f"assets/{name}", content) for name, content in self.assets.items())
+        files.update((f"{_ASSETS}/{name}", content) for name, content in self.assets.items())
         return files
 
     @cached_property
@@ -103,17 +107,44 @@ def write_package(package: ScenePackage, scenes: Path) -> Path:
     if target.is_dir():
         return target
     scenes.mkdir(parents=True, exist_ok=True)
+    shared = {
+        f"{_ASSETS}/{name}"
+        for name in _named_files(package.xml) & package.assets.keys()
+        if _shared(scenes / _ASSETS, name, package.assets[name])
+    }
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=scenes))
     for name, content in package.files.items():
-        path = part / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
+        if name not in shared:
+            path = part / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
     try:
         part.chmod(0o755)  # mkdtemp keeps others out
         part.rename(target)
     except OSError:  # another writer was first; both wrote the same bytes
         shutil.rmtree(part)
     return target
+
+
+def drop_unused_packages(scenes: Path, used: Collection[str]) -> None:
+    """Delete packages that nobody needs, and the shared files that only they named.
+
+    Args:
+        scenes: Directory of all scene packages.
+        used: Digests of those to keep.
+    """
+    if not scenes.is_dir():
+        return
+    for path in scenes.iterdir():
+        if path.name != _ASSETS and path.name not in used:
+            shutil.rmtree(path)
+    try:
+        needed = {name for digest in used for name in read_package(scenes / digest).assets}
+    except SceneError:
+        return  # what a damaged package needs is not known
+    for path in (scenes / _ASSETS).iterdir() if (scenes / _ASSETS).is_dir() else ():
+        if path.name not in needed:
+            path.unlink()
 
 
 def read_package(directory: Path) -> ScenePackage:
@@ -130,6 +161,7 @@ def read_package(directory: Path) -> ScenePackage:
         NewerFormatError: Written by a newer version.
     """
     files = _read_files(directory)
+    files.update(_read_shared(directory.parent / _ASSETS, files))
     if _digest(files) != directory.name:
         raise SceneError(f"{directory}: content does not match its name; the package was changed")
     for required in ("scene.json", "model.xml"):
@@ -142,8 +174,9 @@ def read_package(directory: Path) -> ScenePackage:
         bddl = files["task.bddl"].decode() if "task.bddl" in files else None
     except (ValidationError, UnicodeDecodeError) as error:
         raise SceneError(f"{directory}: {error}") from error
+    prefix = f"{_ASSETS}/"
     assets = {
-        name.removeprefix("assets/"): content for name, content in files.items() if name.startswith("assets/")
+        name.removeprefix(prefix): content for name, content in files.items() if name.startswith(prefix)
     }
     check_xml(xml, frozenset(assets), str(directory))
     return ScenePackage(scene, xml, assets, bddl)
@@ -161,18 +194,21 @@ def check_xml(xml: str, assets: frozenset[str], where: str) -> None:
         SceneError: It does not parse, includes something, loads a plugin, or names a file that is
             not in the package.
     """
-    if "<!" in xml.replace("<!--", ""):
-        raise SceneError(f"{where}: model.xml declares a document type or entity")
-    try:
-        root = ET.fromstring(xml)  # noqa: S314  no entities: checked above
-    except ET.ParseError as error:
-        raise SceneError(f"{where}: model.xml is not XML: {error}") from error
-    for element in root.iter():
+    for element in _parse(xml, where).iter():
         if element.tag in _FORBIDDEN_TAGS:
             raise SceneError(f"{where}: model.xml uses <{element.tag}>, which is not allowed")
         for attribute, value in element.attrib.items():
             if attribute.startswith("file") and value not in assets:
                 raise SceneError(f"{where}: model.xml names {value!r}, which is not in the package")
+
+
+def _parse(xml: str, where: str) -> ET.Element:
+    if "<!" in xml.replace("<!--", ""):
+        raise SceneError(f"{where}: model.xml declares a document type or entity")
+    try:
+        return ET.fromstring(xml)  # noqa: S314  no entities: checked above
+    except ET.ParseError as error:
+        raise SceneError(f"{where}: model.xml is not XML: {error}") from error
 
 
 def _check_version(directory: Path, document: bytes) -> None:
@@ -200,6 +236,50 @@ def _read_files(directory: Path) -> dict[str, bytes]:
             raise SceneError(f"{directory}: larger than {_MAX_BYTES >> 20} MiB")
         files[name] = path.read_bytes()
     return files
+
+
+def _named_files(xml: str) -> frozenset[str]:
+    """Bare names of the files that a model names; none where the text is not to be trusted."""
+    try:
+        root = _parse(xml, "model.xml")
+    except SceneError:
+        return frozenset()  # said where the package is read
+    return frozenset(
+        value
+        for element in root.iter()
+        for attribute, value in element.attrib.items()
+        if attribute.startswith("file") and _BARE_NAME.fullmatch(value)
+    )
+
+
+def _shared(folder: Path, name: str, content: bytes) -> bool:
+    """Store a file for all scenes; False where another one has its name."""
+    path = folder / name
+    if not path.exists():
+        folder.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile(prefix=".part-", dir=folder, delete=False) as part:
+            part.write(content)
+        Path(part.name).chmod(0o644)
+        Path(part.name).rename(path)  # whole or not at all
+    return not path.is_symlink() and path.read_bytes() == content
+
+
+def _read_shared(folder: Path, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files for all scenes that a model names and its own package lacks."""
+    xml = files.get("model.xml", b"").decode(errors="replace")
+    found: dict[str, bytes] = {}
+    total = sum(map(len, files.values()))
+    for name in sorted(_named_files(xml)):
+        path = folder / name
+        if f"{_ASSETS}/{name}" in files or not path.is_file():
+            continue
+        if path.is_symlink() or folder.is_symlink():
+            raise SceneError(f"{folder}: {name!r} is not allowed there")
+        total += path.stat().st_size
+        if total > _MAX_BYTES:
+            raise SceneError(f"{folder}: with {name!r} the package is larger than {_MAX_BYTES >> 20} MiB")
+        found[f"{_ASSETS}/{name}"] = path.read_bytes()
+    return found
 
 
 def _digest(files: dict[str, bytes]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mango_trace.errors import DatasetError, MangoTraceError
+from mango_trace.scene.package import drop_unused_packages
 from mango_trace.store.dataset import Dataset
 from mango_trace.store.index import TraceRecord
 from mango_trace.store.layout import INDEX, SCENES, SEGMENTS, read_info
@@ -87,7 +88,7 @@ def compact_dataset(root: Path) -> tuple[int, int]:
             _drop_segments(writer.segments)
             raise
         _drop_segments(old)
-        _drop_unused_scenes(root, {record.scene for record in records})
+        drop_unused_packages(root / SCENES, {record.scene for record in records})
     return len(records), len(old)
 
 
@@ -108,12 +109,6 @@ def _drop_segments(segments: Iterable[Path]) -> None:
         # Without its index a segment holds no traces; the other way round it would hold broken ones.
         (path / INDEX).unlink(missing_ok=True)
         shutil.rmtree(path)
-
-
-def _drop_unused_scenes(root: Path, used: set[str]) -> None:
-    for path in (root / SCENES).iterdir() if (root / SCENES).is_dir() else ():
-        if path.name not in used:
-            shutil.rmtree(path)
 
 
 def size_on_disk(path: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -13,7 +14,13 @@ import pytest
 
 from mango_trace.errors import NewerFormatError, SceneError
 from mango_trace.scene.overrides import apply_overrides, find_overrides, pristine
-from mango_trace.scene.package import ScenePackage, check_xml, read_package, write_package
+from mango_trace.scene.package import (
+    ScenePackage,
+    check_xml,
+    drop_unused_packages,
+    read_package,
+    write_package,
+)
 from mango_trace.signals import SceneKinematics
 from tests.synthetic import XML, make_package, make_trace, rest_states
 
@@ -80,14 +87,66 @@ def test_a_changed_file_is_detected(tmp_path, name):
 @pytest.mark.parametrize("name", ["extra.txt", "assets/extra.stl"])
 def test_an_added_or_removed_file_is_detected(tmp_path, name):
     folder = stored(tmp_path, with_mesh())
+    (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("x")
     with pytest.raises(SceneError, match="content does not match its name"):
         read_package(folder)
     (folder / name).unlink()
     read_package(folder)
-    (folder / "assets" / "m.obj").unlink()
+    (folder.parent / "assets" / "m.obj").unlink()
     with pytest.raises(SceneError, match="content does not match its name"):
         read_package(folder)
+
+
+def test_a_file_that_several_scenes_name_is_stored_once(tmp_path):
+    first, second = with_mesh(), with_mesh()
+    second = replace(second, bddl=None)
+    folders = [stored(tmp_path, package) for package in (first, second)]
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("m.obj")] == [
+        "scenes/assets/m.obj"
+    ]
+    assert [read_package(folder) for folder in folders] == [first, second]
+
+
+def test_another_file_of_the_same_name_stays_with_its_scene(tmp_path):
+    first = with_mesh()
+    second = replace(first, assets={"m.obj": first.assets["m.obj"] + b"v 9 9 9\n"})
+    unnamed = replace(first, assets={**first.assets, "other.obj": b"x"})
+    for package in (first, second, unnamed):
+        assert read_package(stored(tmp_path, package)) == package
+    for package in (first, second, unnamed):
+        assert read_package(tmp_path / "scenes" / package.digest) == package
+
+
+def test_a_changed_or_linked_shared_file_is_detected(tmp_path):
+    folder = stored(tmp_path, with_mesh())
+    shared = folder.parent / "assets" / "m.obj"
+    whole = shared.read_bytes()
+    shared.write_bytes(whole + b" ")
+    with pytest.raises(SceneError, match="content does not match its name"):
+        read_package(folder)
+    shared.unlink()
+    (tmp_path / "m.obj").write_bytes(whole)
+    shared.symlink_to(tmp_path / "m.obj")
+    with pytest.raises(SceneError, match="is not allowed"):
+        read_package(folder)
+    shared.unlink()
+    with shared.open("wb") as file:
+        os.truncate(file.fileno(), 1 << 40)  # sparse
+    with pytest.raises(SceneError, match="larger than 64 MiB"):
+        read_package(folder)
+
+
+def test_shared_files_go_with_the_last_scene_that_names_them(tmp_path):
+    meshed, plain = with_mesh(), PACKAGE
+    for package in (meshed, plain):
+        stored(tmp_path, package)
+    drop_unused_packages(tmp_path / "scenes", {meshed.digest, plain.digest})
+    assert read_package(tmp_path / "scenes" / meshed.digest) == meshed
+    drop_unused_packages(tmp_path / "scenes", {plain.digest})
+    assert read_package(tmp_path / "scenes" / plain.digest) == plain
+    assert not list(tmp_path.rglob("m.obj"))
+    assert not (tmp_path / "scenes" / meshed.digest).exists()
 
 
 def test_a_symbolic_link_is_refused_even_when_the_content_fits(tmp_path):
@@ -101,7 +160,12 @@ def test_a_symbolic_link_is_refused_even_when_the_content_fits(tmp_path):
 def test_a_linked_folder_is_refused(tmp_path):
     package = with_mesh()
     folder = stored(tmp_path, package)
-    outside = (folder / "assets").rename(tmp_path / "assets")
+    shared = folder.parent / "assets"
+    outside = shared.rename(tmp_path / "assets")
+    shared.symlink_to(outside)
+    with pytest.raises(SceneError, match="is not allowed"):
+        read_package(folder)
+    shared.unlink()
     (folder / "assets").symlink_to(outside)
     with pytest.raises(SceneError):
         read_package(folder)

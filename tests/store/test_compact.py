@@ -86,7 +86,7 @@ STEPS = {
     "copying": (DatasetWriter, "add"),
     "reading back": (verify, "verify_dataset"),
     "dropping": (shutil, "rmtree"),
-    "sweeping": (verify, "_drop_unused_scenes"),
+    "sweeping": (verify, "drop_unused_packages"),
 }
 
 
