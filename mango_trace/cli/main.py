@@ -15,6 +15,7 @@ _COMMANDS: Final = {
     "annotate": "mango_trace.cli.labels:annotate",
     "compact": "mango_trace.cli.store:compact",
     "evaluate": "mango_trace.cli.evaluate:evaluate",
+    "extract": "mango_trace.cli.store:extract",
     "labels": "mango_trace.cli.labels:labels",
     "ls": "mango_trace.cli.store:ls",
     "predicates": "mango_trace.cli.predicates:predicates",

@@ -1,4 +1,4 @@
-"""``mango-trace ls``, ``verify`` and ``compact``."""
+"""``mango-trace ls``, ``verify``, ``compact`` and ``extract``."""
 
 from __future__ import annotations
 
@@ -86,6 +86,29 @@ def compact(dataset: Path) -> None:
         f"{dataset}: {traces} traces of {segments} segments merged, "
         f"{before / 1e6:.1f} MB -> {after / 1e6:.1f} MB"
     )
+
+
+@click.command(epilog="\b\nExample:\n  mango-trace extract runs 3f2a 81c0 --out few")
+@click.argument("dataset", type=_DATASET)
+@click.argument("traces", nargs=-1)
+@click.option("--out", type=_DATASET, required=True, help="Dataset to copy to; made where there is none.")
+def extract(dataset: Path, traces: tuple[str, ...], out: Path) -> None:
+    """Copy some TRACES of DATASET, with scenes and labels, into another dataset."""
+    from tqdm import tqdm
+
+    from mango_trace.errors import UsageError
+    from mango_trace.store import Dataset, extract_traces
+
+    opened = Dataset(dataset)
+    records = {record.trace_id: record for record in map(opened.find, traces)}
+    if not records:
+        raise UsageError("say which traces: beginnings of their ids")
+    copied = 0
+    for _ in tqdm(
+        extract_traces(opened, list(records.values()), out), total=len(records), unit="trace", disable=None
+    ):
+        copied += 1
+    click.echo(f"{out}: {copied} traces copied, {len(records) - copied} were there already")
 
 
 def _row(record: TraceRecord) -> dict[str, Any]:

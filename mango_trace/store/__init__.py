@@ -1,6 +1,7 @@
 """The trace store: datasets of recorded episodes on disk."""
 
 from mango_trace.store.dataset import Dataset
+from mango_trace.store.extract import extract_traces
 from mango_trace.store.index import TraceRecord
 from mango_trace.store.metadata import Label, TraceMetadata
 from mango_trace.store.trace import Trace
@@ -16,6 +17,7 @@ __all__ = [
     "TraceMetadata",
     "TraceRecord",
     "compact_dataset",
+    "extract_traces",
     "size_on_disk",
     "verify_dataset",
 ]
