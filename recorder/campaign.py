@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ from typing import Any
 
 from mango_trace.errors import UsageError
 from mango_trace.store import Dataset
+from mango_trace.workers import worker_pool
 from recorder.adapters.libero import LiberoAdapter, make_env, tasks_of
 from recorder.policies.registry import make_policy
 from recorder.recording import RecordedEnv, Recorder
@@ -66,11 +64,7 @@ def record_all(
         yield from (_record_one(root, spec, source) for spec in specs)
         _close_all()
         return
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_ignore_interrupt,
-    )
+    pool = worker_pool(workers)
     try:
         yield from _in_parallel(pool, root, specs, source, workers)
     except BaseException:
@@ -97,12 +91,6 @@ def _in_parallel(
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
             yield future.result()
-
-
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent, which stops the workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ.setdefault("MUJOCO_GL", "disable")
 
 
 @dataclass(slots=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -29,6 +27,7 @@ from mango_trace.oracle.goal import goal_oracle
 from mango_trace.store import Dataset, Label, TraceRecord
 from mango_trace.store.verify import in_stored_order
 from mango_trace.verdicts import Rows, VerdictDatabase
+from mango_trace.workers import worker_pool
 
 SHARD_TRACES = 32
 """Traces in a shard, at most: small enough for progress, large enough to share chunks."""
@@ -267,11 +266,7 @@ def _run(shards: Sequence[Shard], workers: int) -> Iterator[ShardResult]:
     if workers == 1 or len(shards) <= 1:
         yield from map(judge_shard, shards)
         return
-    pool = ProcessPoolExecutor(
-        min(workers, len(shards)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_ignore_interrupt,
-    )
+    pool = worker_pool(min(workers, len(shards)))
     try:
         waiting = list(reversed(shards))
         running: set[Future[ShardResult]] = set()
@@ -283,8 +278,3 @@ def _run(shards: Sequence[Shard], workers: int) -> Iterator[ShardResult]:
                 yield future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
