@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from itertools import cycle, islice
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from mango_trace.errors import BadInputError, UnknownNameError
 from mango_trace.shipped import shipped
@@ -29,6 +30,7 @@ class Recipe(BaseModel):
         after_success: Steps recorded past the first success.
         successes: Rollouts of each task without a fault.
         faulty: Rollouts of each task with a fault, spread evenly over the faults that apply.
+        at_most: For some kinds of fault, the largest number of rollouts of each fault of that kind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,6 +44,17 @@ class Recipe(BaseModel):
     after_success: Annotated[int, Field(ge=0)] = 20
     successes: Annotated[int, Field(ge=0)]
     faulty: Annotated[int, Field(ge=0)]
+    at_most: dict[str, Annotated[int, Field(ge=0)]] = {}
+
+    @field_validator("at_most")
+    @classmethod
+    def _known_kinds(cls, at_most: dict[str, int]) -> dict[str, int]:
+        from recorder.policies.scripted import FAULT_KINDS
+
+        unknown = [kind for kind in at_most if kind not in FAULT_KINDS]
+        if unknown:
+            raise ValueError(f"no kind of fault: {', '.join(unknown)}; there are {', '.join(FAULT_KINDS)}")
+        return at_most
 
     @property
     def n_rollouts(self) -> int:
@@ -57,9 +70,17 @@ class Recipe(BaseModel):
             for task in self.tasks
             for fault, episode in (
                 *((None, episode) for episode in range(self.successes)),
-                *_spread(fault_names(self.suite, task, ("all",)) if self.faulty else (), self.faulty),
+                *self._faulty(fault_names(self.suite, task, ("all",)) if self.faulty else ()),
             )
         ]
+
+    def _faulty(self, faults: Sequence[str | None]) -> list[tuple[str | None, int]]:
+        """Pairs of fault and episode: every fault once, then once more, but for those that are few."""
+        often = {fault: self.at_most.get(str(fault).partition("@")[0], self.faulty) for fault in faults}
+        rounds = (
+            (fault, episode) for episode in range(self.faulty) for fault in faults if episode < often[fault]
+        )
+        return list(islice(rounds, self.faulty))
 
     def _spec(self, task: int, fault: str | None, episode: int) -> EpisodeSpec:
         from recorder.adapters.libero import SUITES
@@ -110,9 +131,3 @@ def _file(name: str, suffix: str) -> Path:
     if name not in names:
         raise UnknownNameError("dataset", name, names)
     return shipped("datasets") / f"{name}{suffix}"
-
-
-def _spread(faults: tuple[str | None, ...], count: int) -> list[tuple[str | None, int]]:
-    """So many pairs of fault and episode: every fault once, then every fault again."""
-    taken = islice(cycle(faults), count)
-    return [(fault, index // max(1, len(faults))) for index, fault in enumerate(taken)]

@@ -18,7 +18,8 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
 
     The order of things is that of LIBERO's own evaluation: reset, official initial state, dummy
     actions until the objects have settled, then the policy. An episode goes on for
-    ``spec.after_success`` steps past the first success, so that what is undone again is seen.
+    ``spec.after_success`` steps past the first success, so that what is undone again is seen; one with a
+    fault goes on to the end of the policy's plan, for the fault may be still to come.
 
     Args:
         env: Recorded environment of the task.
@@ -76,7 +77,7 @@ def _play(
     remaining: int | None = None
     for _ in range(spec.horizon):
         observation, _, success, _ = env.step(policy.act(observation))
-        if success and remaining is None:
+        if success and remaining is None and spec.fault is None:
             remaining = spec.after_success
         if remaining is not None:
             if remaining == 0:

@@ -11,6 +11,8 @@ from pydantic import ValidationError
 from mango_trace.cli.main import cli
 from mango_trace.errors import UnknownNameError
 from mango_trace.shipped import shipped
+from mango_trace.store import Dataset
+from recorder.policies.scripted import applicable_faults
 from recorder.recipes import Recipe, read_card, read_recipe, recipe_names
 
 
@@ -24,13 +26,18 @@ def test_every_recipe_has_a_card_and_gives_each_rollout_once(name):
     assert {path.suffix for path in shipped("datasets").glob(f"{name}.*")} == {".toml", ".md"}
 
 
-def test_the_scripted_one_has_a_thousand_rollouts_with_every_fault_equally_often():
-    specs = read_recipe("libero-10-scripted").specs()
+def test_the_scripted_one_has_a_thousand_rollouts_with_every_fault_equally_often_but_for_a_few():
+    recipe = read_recipe("libero-10-scripted")
+    specs = recipe.specs()
     assert Counter(spec.task_index for spec in specs) == dict.fromkeys(range(10), 100)
     for task in range(10):
         faults = Counter(spec.fault for spec in specs if spec.task_index == task)
         assert faults.pop(None) == 40
-        assert max(faults.values()) - min(faults.values()) <= 1
+        assert set(faults) == set(map(str, applicable_faults("libero_10", task)))
+        few = {fault: n for fault, n in faults.items() if fault.split("@")[0] in recipe.at_most}
+        assert all(n <= recipe.at_most[fault.split("@")[0]] for fault, n in few.items())
+        many = [n for fault, n in faults.items() if fault not in few]
+        assert max(many) - min(many) <= 1
         for fault in (None, *faults):
             starts = [s.init_state_id for s in specs if s.task_index == task and s.fault == fault]
             assert starts == list(range(len(starts)))
@@ -41,6 +48,8 @@ def test_a_typo_in_a_name_or_a_recipe_is_named():
         read_recipe("libero_10_scripted")
     with pytest.raises(ValidationError, match="sucesses"):
         Recipe.model_validate({**read_recipe("libero-10-scripted").model_dump(), "sucesses": 3})
+    with pytest.raises(ValidationError, match="no kind of fault: undose"):
+        Recipe.model_validate({**read_recipe("libero-10-scripted").model_dump(), "at_most": {"undose": 1}})
 
 
 def test_list_and_info_on_the_command_line():
@@ -53,11 +62,15 @@ def test_list_and_info_on_the_command_line():
 
 @pytest.mark.libero
 @pytest.mark.slow
-def test_a_second_build_changes_nothing(tmp_path):
+def test_a_second_build_changes_nothing_and_one_elsewhere_gives_the_same_states(tmp_path):
     arguments = ["datasets", "build", "libero-10-scripted", "--out", str(tmp_path / "d"), "--share", "0.01"]
     first = CliRunner().invoke(cli, arguments)
     assert first.exit_code == 0, first.output
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "d").rglob("*") if path.is_file()}
     again = CliRunner().invoke(cli, arguments)
     assert "0 episodes recorded, 0 of them successful, 20 were there already, 0 errors" in again.stdout
+    elsewhere = [*arguments[:4], str(tmp_path / "e"), *arguments[5:], "--workers", "1"]
+    assert CliRunner().invoke(cli, elsewhere).exit_code == 0
+    ids = [[record.trace_id for record in Dataset(tmp_path / name).records] for name in ("d", "e")]
+    assert ids[0] == ids[1]  # an id is a digest of every state
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "d").rglob("*") if p.is_file()} == files

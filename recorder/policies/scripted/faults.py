@@ -6,7 +6,19 @@ from typing import Self
 
 from recorder.policies.scripted.errors import FaultNotApplicableError, FaultSyntaxError
 from recorder.policies.scripted.plans import Plan, PlanStep, plan_for
-from recorder.policies.scripted.skills import Insert, Pick, Place, Push, Skill, Turn, Wait
+from recorder.policies.scripted.skills import (
+    Drop,
+    Grip,
+    Insert,
+    Miss,
+    Pick,
+    Place,
+    Push,
+    PutBack,
+    Skill,
+    Turn,
+    Wait,
+)
 
 # How long the arm does nothing in place of an action that is left out.
 _IDLE_STEPS = 20
@@ -95,19 +107,81 @@ def _with_skill(plan: Plan, index: int, skill: Skill) -> Plan:
     return (*plan[:index], replace(plan[index], skill=skill), *plan[index + 1 :])
 
 
-def _never_closes(plan: Plan, index: int) -> Plan | None:
-    skill = plan[index].skill
-    return _with_skill(plan, index, replace(skill, closes=False)) if isinstance(skill, Pick) else None
+def _in_pick(how: Grip) -> Callable[[Plan, int], Plan | None]:
+    def alter(plan: Plan, index: int) -> Plan | None:
+        skill = plan[index].skill
+        return _with_skill(plan, index, replace(skill, fails=how)) if isinstance(skill, Pick) else None
+
+    return alter
 
 
-def _drops_on_the_way(plan: Plan, index: int) -> Plan | None:
-    skill = plan[index].skill
-    return _with_skill(plan, index, replace(skill, drops=True)) if isinstance(skill, Place) else None
+def _drops(where: Drop) -> Callable[[Plan, int], Plan | None]:
+    def alter(plan: Plan, index: int) -> Plan | None:
+        skill = plan[index].skill
+        return _with_skill(plan, index, replace(skill, drops=where)) if isinstance(skill, Place) else None
+
+    return alter
 
 
-def _places_beside(plan: Plan, index: int) -> Plan | None:
-    skill = plan[index].skill
-    return _with_skill(plan, index, replace(skill, misses=True)) if isinstance(skill, Place) else None
+def _places(where: Miss) -> Callable[[Plan, int], Plan | None]:
+    def alter(plan: Plan, index: int) -> Plan | None:
+        skill = plan[index].skill
+        if not isinstance(skill, Place):
+            return None
+        if where is Miss.SHAKY and plan[index].action_id != "place_on":
+            return None  # what can be in something is too wide for a shaking hand to miss
+        if (where is Miss.ON_RIM and skill.rim_m is None) or (
+            where is Miss.ELSEWHERE and skill.elsewhere is None
+        ):
+            return None
+        return _with_skill(plan, index, replace(skill, misses=where))
+
+    return alter
+
+
+def _grasps_wrong_object(plan: Plan, index: int) -> Plan | None:
+    # The other object goes all the way of the right one.
+    step = plan[index]
+    if step.decoy is None:
+        return None
+    altered = _with_skill(plan, index, step.decoy)
+    place = plan[index + 1].skill if index + 1 < len(plan) else None
+    if isinstance(place, Place):
+        altered = _with_skill(altered, index + 1, replace(place, body=step.decoy.body))
+    return (*altered[:index], replace(altered[index], deviates=True), *altered[index + 1 :])
+
+
+def _skips_object(plan: Plan, index: int) -> Plan | None:
+    # Only where something else is left to do, else it is a policy that does nothing.
+    if plan[index].action_id != "pick_up" or len(plan) <= index + 2:
+        return None
+    return (*plan[:index], replace(plan[index + 2], deviates=True), *plan[index + 3 :])
+
+
+def _stalls(plan: Plan, index: int) -> Plan | None:
+    return (*plan[:index], replace(plan[index], stalls=True))
+
+
+def _undoing(plan: Plan, index: int) -> PlanStep | None:
+    """Give the step that takes the effect of the action at an index away again."""
+    step = plan[index]
+    if step.undo is not None:
+        return replace(step, skill=step.undo, before=None, deviates=True)
+    if isinstance(step.skill, Place) and step.skill.reachable and index:
+        return replace(step, skill=PutBack(plan[index - 1].skill, step.skill), before=None, deviates=True)
+    return None
+
+
+def _undoes(plan: Plan, index: int) -> Plan | None:
+    undoing = _undoing(plan, index)
+    if undoing is None or index + 1 == len(plan):
+        return None
+    return (*plan[: index + 1], undoing, *plan[index + 1 :])
+
+
+def _undoes_at_end(plan: Plan, index: int) -> Plan | None:
+    undoing = _undoing(plan, index)
+    return None if undoing is None else (*plan, undoing)
 
 
 def _pushed_in_by_door(plan: Plan, index: int) -> Plan | None:
@@ -157,11 +231,34 @@ def _closed_later(plan: Plan, index: int) -> PlanStep | None:
 
 
 FAULT_KINDS: Mapping[str, FaultKind] = {
-    "never_closes": FaultKind("the fingers stay open at a pick", "never_grasped", _never_closes),
-    "drops_on_the_way": FaultKind(
-        "the object is let go over the table, half-way", "slipped_or_dropped", _drops_on_the_way
+    "never_closes": FaultKind(
+        "the fingers stay open at a pick", "never_grasped", _in_pick(Grip.FINGERS_OPEN)
     ),
-    "places_beside": FaultKind("the object is set down well beside its target", "misplaced", _places_beside),
+    "closes_in_the_air": FaultKind(
+        "the fingers close 10 cm above the object", "missed_approach", _in_pick(Grip.IN_THE_AIR)
+    ),
+    "grasps_wrong_object": FaultKind(
+        "another object is picked up and placed instead", "wrong_object", _grasps_wrong_object
+    ),
+    "skips_object": FaultKind("an object is left out, the rest is done", "skipped_step", _skips_object),
+    "drops_early": FaultKind(
+        "the object is let go soon after it was lifted", "slipped_or_dropped", _drops(Drop.EARLY)
+    ),
+    "drops_midway": FaultKind(
+        "the object is let go over the table, half-way", "slipped_or_dropped", _drops(Drop.MIDWAY)
+    ),
+    "drops_late": FaultKind(
+        "the object falls beside its target from the height of the carry",
+        "slipped_or_dropped",
+        _drops(Drop.LATE),
+    ),
+    "places_beside": FaultKind(
+        "the object is set down well beside its target", "misplaced", _places(Miss.BESIDE)
+    ),
+    "places_on_rim": FaultKind("the object is set down on the rim", "misplaced", _places(Miss.ON_RIM)),
+    "places_elsewhere": FaultKind(
+        "the object is set down at another region", "wrong_target", _places(Miss.ELSEWHERE)
+    ),
     "pushed_in_by_door": FaultKind(
         "the object is left before the doorway, for the closing door to push in",
         "misplaced",
@@ -178,5 +275,12 @@ FAULT_KINDS: Mapping[str, FaultKind] = {
     "closes_before_placing": FaultKind(
         "the drawer or door is closed first: nothing can go in", "wrong_order", _closes_before_placing
     ),
+    "undoes": FaultKind("what was done is taken away again at once, the rest is done", "undone", _undoes),
+    "undoes_at_end": FaultKind(
+        "when all is done, the effect of the action is taken away again", "undone", _undoes_at_end
+    ),
+    "shakes_at_pick": FaultKind("the hand shakes at a pick", "jitter", _in_pick(Grip.SHAKY)),
+    "shakes_at_place": FaultKind("the hand shakes when it sets down", "jitter", _places(Miss.SHAKY)),
+    "stalls": FaultKind("the arm stops before the action and moves no more", "stalled", _stalls),
 }
 """Every kind of fault by its slug."""

@@ -18,6 +18,8 @@ _FULL_TRANSLATION_M = 0.05
 _FULL_ROTATION_RAD = 0.5
 # Above 1 because the controller only covers a part of the commanded delta within one control step.
 _GAIN = 1.3
+# How many control steps a shaking hand keeps a direction.
+_TREMOR_STEPS = 4
 # Less progress than this (1 is a full action's worth) in so many control steps: something is in the way.
 _PROGRESS = 0.02
 _STALL_STEPS = 12
@@ -64,6 +66,8 @@ class Arm:
         grips: For each object picked up, gripper position minus object position at the grasp, m.
         rest_height_m: For each object picked up, the height of its origin before.
         deviated_at: Control step at which an injected fault began to show; None before.
+        steps: Control steps so far.
+        tremor_m: How far the hand shakes along each horizontal axis; 0 for a steady hand.
     """
 
     def __init__(self, scene: Scene, rng: np.random.Generator) -> None:
@@ -75,12 +79,14 @@ class Arm:
         self._fingers = OPEN
         self._rotation = scene.gripper_rotation()
         self._speed = float(rng.uniform(0.9, 1.0))
-        self._steps = 0
+        self.steps = 0
+        self.tremor_m = 0.0
+        self._tremor = np.zeros(3)
 
     def note_deviation(self) -> None:
         """Remember the next control step as the one at which the injected fault began."""
         if self.deviated_at is None:
-            self.deviated_at = self._steps
+            self.deviated_at = self.steps
 
     def jitter(self, size_m: float) -> Vector:
         """Random horizontal displacement, uniform in a square of half-width ``size_m``, ``(3,)`` m."""
@@ -152,14 +158,21 @@ class Arm:
         return self._action(np.zeros(3), np.zeros(3), 1.0)
 
     def _errors(self, position: Vector) -> tuple[Vector, Vector]:
-        shift: Vector = position - self.scene.gripper()
+        shift: Vector = position + self._shake() - self.scene.gripper()
         return shift, rotation_vector(self._rotation @ self.scene.gripper_rotation().T)
+
+    def _shake(self) -> Vector:
+        if self.tremor_m == 0.0:
+            return np.zeros(3)
+        if self.steps % _TREMOR_STEPS == 0:
+            self._tremor = self.jitter(self.tremor_m)
+        return self._tremor
 
     def _action(self, shift: Vector, turn: Vector, bound: float) -> Action:
         move = _GAIN * shift / _FULL_TRANSLATION_M
         # Scaled as a whole: clipping each entry would bend the path.
         move *= min(1.0, bound / max(float(np.abs(move).max()), 1e-9))
         spin = np.clip(_GAIN * turn / _FULL_ROTATION_RAD, -1.0, 1.0)
-        self._steps += 1
+        self.steps += 1
         # Real policies emit float32; so does this one, stored as float64.
         return np.concatenate([move, spin, [self._fingers]]).astype(np.float32).astype(np.float64)

@@ -14,6 +14,8 @@ from recorder.policies.scripted.plans import Plan, plan_for
 from recorder.policies.scripted.scene import Scene
 
 _REST_STEPS = 10
+_STALL_STEPS = 40
+_STALL_SHARE = 0.6
 
 
 class ScriptedPolicy:
@@ -91,6 +93,13 @@ class ScriptedPolicy:
 
     def _episode(self, arm: Arm, todo: Plan) -> Motion:
         for step in todo:
+            if step.stalls:
+                arm.note_deviation()
+                # More than a third of the episode, so that it is seen in the states.
+                yield from arm.stay(round(_STALL_STEPS + _STALL_SHARE * arm.steps))
+                self._finished = True
+                yield from arm.stay(1)
+                return
             if step.before is not None:
                 yield from step.before.motion(arm)
             if step.deviates:

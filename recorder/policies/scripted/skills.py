@@ -6,16 +6,21 @@ on calls `Arm.note_deviation` at the step at which it leaves the good path.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol
 
 import numpy as np
 
 from recorder.policies.scripted.motion import CLOSED, OPEN, Arm, Motion, about_z, pointing_down
-from recorder.policies.scripted.scene import Rotation, Scene, Vector
+from recorder.policies.scripted.scene import Rotation, Scene, Vector, displaced
 
 # An object further than this from where the grasp left it is no longer in the hand.
 _SLIP_M = 0.04
+# The part of the way to its target after which an object is dropped early.
+_EARLY = 0.15
+# How far a shaking hand is from where it should be, at most, along each horizontal axis.
+_TREMOR_M = 0.07
 # How long the hand holds a knob still before it lets go.
 _BRAKE_STEPS = 12
 # A yaw further back than this comes near the end of the wrist's range.
@@ -30,6 +35,31 @@ class Skill(Protocol):
         ...
 
 
+class Grip(Enum):
+    """How a pick goes wrong."""
+
+    FINGERS_OPEN = "the fingers stay open"
+    IN_THE_AIR = "the fingers close above the object, which they never reach"
+    SHAKY = "the hand shakes while it comes down and closes"
+
+
+class Drop(Enum):
+    """Where on its way an object is let go."""
+
+    EARLY = "soon after it was lifted"
+    MIDWAY = "half-way, over a free spot of the table"
+    LATE = "above a free spot of the table beside the target, from the height of the carry"
+
+
+class Miss(Enum):
+    """Where an object is set down instead of at its target."""
+
+    BESIDE = "on a free spot of the table beside it"
+    ON_RIM = "on the rim of what it should be in or on"
+    ELSEWHERE = "at another region"
+    SHAKY = "wherever the shaking hand is"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
     """Grasp an object from above and lift it.
@@ -41,7 +71,7 @@ class Pick:
         lift_m: How far the object is lifted.
         heading: Angle about z, rad, by which the whole grasp is turned, for objects that start at any; None
             is 0.
-        closes: False is a fault: the fingers stay open.
+        fails: How it goes wrong; None where it does not.
     """
 
     body: str
@@ -49,7 +79,7 @@ class Pick:
     yaw_rad: float = 0.0
     lift_m: float = 0.18
     heading: Callable[[Scene], float] | None = None
-    closes: bool = True
+    fails: Grip | None = None
 
     def motion(self, arm: Arm) -> Motion:
         """Hover, descend, close the fingers, lift."""
@@ -67,13 +97,18 @@ class Pick:
         above[2] = max(above[2], arm.scene.gripper()[2] - 0.02)
         yield from arm.move_to(above, down, within_m=0.03, within_rad=0.3)
         yield from arm.move_to(arm.scene.body(self.body) + offset + hover, within_m=0.012)
-        arm.rest_height_m[self.body] = float(arm.scene.body(self.body)[2])
-        yield from arm.move_to(arm.scene.body(self.body) + offset, within_m=0.005, speed=0.7)
-        if self.closes:
-            yield from arm.set_fingers(CLOSED, 12)
-        else:
+        # Where it stood at first, also when it is picked up again from somewhere else.
+        arm.rest_height_m.setdefault(self.body, float(arm.scene.body(self.body)[2]))
+        if self.fails in (Grip.IN_THE_AIR, Grip.SHAKY):
             arm.note_deviation()
-            yield from arm.set_fingers(OPEN, 12)
+        if self.fails is Grip.SHAKY:
+            arm.tremor_m = _TREMOR_M
+        if self.fails is not Grip.IN_THE_AIR:
+            yield from arm.move_to(arm.scene.body(self.body) + offset, within_m=0.005, speed=0.7)
+        if self.fails is Grip.FINGERS_OPEN:
+            arm.note_deviation()
+        yield from arm.set_fingers(OPEN if self.fails is Grip.FINGERS_OPEN else CLOSED, 12)
+        arm.tremor_m = 0.0
         arm.grips[self.body] = arm.scene.gripper() - arm.scene.body(self.body)
         lifted = arm.scene.gripper() + np.array([0.0, 0.0, self.lift_m])
         yield from arm.move_to(lifted, within_m=0.03, speed=0.7)
@@ -92,8 +127,12 @@ class Place:
         aim_m: How near to the point above the target the object has to be before it is lowered.
         retreat_m: How far the hand goes up afterwards.
         yaw_rad: Direction of the fingers when they open, as for a pick; None keeps that of the grasp.
-        misses: True is a fault: the object is set down at ``beside_m`` instead.
-        drops: True is a fault: the object is let go at ``drop_m``, and the hand goes on without it.
+        rim_m: Displacement from the target to the rim of what the object should be in or on; None where
+            there is no rim to set it on.
+        elsewhere: Where its origin is when it stands in or on another region; None where there is none.
+        reachable: Whether the hand can take the object from its target again.
+        misses: Where the object is set down instead; None for the target.
+        drops: Where the object is let go, the hand going on without it; None where it is not.
     """
 
     body: str
@@ -104,33 +143,36 @@ class Place:
     aim_m: float = 0.01
     retreat_m: float = 0.12
     yaw_rad: float | None = None
-    misses: bool = False
-    drops: bool = False
+    rim_m: tuple[float, float, float] | None = None
+    elsewhere: Callable[[Scene], Vector] | None = None
+    reachable: bool = True
+    misses: Miss | None = None
+    drops: Drop | None = None
 
     def motion(self, arm: Arm) -> Motion:
         """Carry, lower, open the fingers, retreat."""
         scatter = arm.jitter(0.0015)
         hover = np.array([0.0, 0.0, self.hover_m])
-        if self.misses:
+        if self.misses is not None:
             arm.note_deviation()
-        if self.drops:
-            yield from self._drop(arm)
+        if self.drops is not None:
+            yield from self._drop(arm, self.drops)
         above = self._goal(arm, scatter) + hover
         above[2] = max(above[2], arm.scene.gripper()[2])
         down = None if self.yaw_rad is None else pointing_down(self.yaw_rad)
         yield from arm.move_to(above, down, within_m=0.015, speed=0.8, budget=100)
         yield from arm.move_to(self._goal(arm, scatter) + hover, within_m=self.aim_m, speed=0.7)
+        if self.misses is Miss.SHAKY:
+            arm.tremor_m = _TREMOR_M
         yield from arm.move_to(self._goal(arm, scatter), within_m=0.006, speed=0.5)
         yield from arm.set_fingers(OPEN, 8)
+        arm.tremor_m = 0.0
         raised = arm.scene.gripper() + np.array([0.0, 0.0, self.retreat_m])
         yield from arm.move_to(raised, within_m=0.04)
 
     def _goal(self, arm: Arm, scatter: Vector) -> Vector:
         """Where the gripper has to be to have the object at its target, ``(3,)`` m."""
-        target = self.target(arm.scene) + scatter
-        if self.misses:
-            target[:2] += self.beside_m
-            target[2] = arm.rest_height_m[self.body] + 0.005
+        target = self._target(arm) + scatter
         grip = arm.grips[self.body]
         now = arm.scene.gripper() - arm.scene.body(self.body)
         if self.yaw_rad is not None:
@@ -141,12 +183,28 @@ class Place:
         goal: Vector = target + (now if in_hand else grip)
         return goal
 
-    def _drop(self, arm: Arm) -> Motion:
-        start = arm.scene.gripper()
-        middle = (start + self._goal(arm, np.zeros(3))) / 2.0
-        middle[:2] += self.drop_m
-        middle[2] = start[2]
-        yield from arm.move_to(middle, within_m=0.03, speed=0.8)
+    def _target(self, arm: Arm) -> Vector:
+        """Where the object's origin shall be when the fingers open, wrong places included, ``(3,)`` m."""
+        if self.misses is Miss.ELSEWHERE and self.elsewhere is not None:
+            return self.elsewhere(arm.scene)
+        target = self.target(arm.scene)
+        if self.misses is Miss.BESIDE:
+            target = displaced(target, *self.beside_m, 0.0)
+            target[2] = arm.rest_height_m[self.body] + 0.005
+        elif self.misses is Miss.ON_RIM and self.rim_m is not None:
+            target = displaced(target, *self.rim_m)
+        return target
+
+    def _drop(self, arm: Arm, where: Drop) -> Motion:
+        start, goal = arm.scene.gripper(), self._goal(arm, np.zeros(3))
+        if where is Drop.EARLY:
+            point = start + _EARLY * (goal - start)
+        elif where is Drop.MIDWAY:
+            point = displaced((start + goal) / 2.0, *self.drop_m, 0.0)
+        else:
+            point = displaced(goal, *self.beside_m, 0.0)
+        point[2] = start[2]
+        yield from arm.move_to(point, within_m=0.03, speed=0.8)
         arm.note_deviation()
         yield from arm.set_fingers(OPEN, 8)
 
@@ -240,6 +298,7 @@ class Turn:
         lead_rad: How far ahead of the knob the servo aims, i.e. how hard it turns.
         budget: Largest number of control steps of the turn itself.
         stops_after_rad: Less than the whole way is a fault: the turn ends when the knob has turned so far.
+        sense: 1 to turn anticlockwise, -1 to turn clockwise.
     """
 
     knob: Callable[[Scene], Vector]
@@ -249,6 +308,7 @@ class Turn:
     lead_rad: float = 0.3
     budget: int = 60
     stops_after_rad: float = math.inf
+    sense: int = 1
 
     def motion(self, arm: Arm) -> Motion:
         """Hover, descend, close the fingers, turn, hold, let go, go up."""
@@ -267,10 +327,10 @@ class Turn:
         for _ in range(self.budget):
             if self.done(arm.scene):
                 break
-            if self.angle(arm.scene) - start >= self.stops_after_rad:
+            if self.sense * (self.angle(arm.scene) - start) >= self.stops_after_rad:
                 arm.note_deviation()
                 break
-            arm.turn_to(self._grasp(self.angle(arm.scene) + self.lead_rad))
+            arm.turn_to(self._grasp(self.angle(arm.scene) + self.sense * self.lead_rad))
             yield arm.step_towards(knob)
         # A knob that is let go while it turns goes on turning. The hand is ahead of it: back to where it is.
         arm.turn_to(self._grasp(self.angle(arm.scene)))
@@ -302,15 +362,15 @@ class Insert(Place):
 
     def motion(self, arm: Arm) -> Motion:
         """Carry, slide in, open the fingers, move back, push."""
-        if self.misses:
+        if self.misses is not None:
             yield from Place.motion(self, arm)
             return
         scatter = arm.jitter(0.0015)
         doorway = np.append(self.doorway_m, 0.0)
         outwards = doorway / np.linalg.norm(doorway)
         up = np.array([0.0, 0.0, self.hover_m])
-        if self.drops:
-            yield from self._drop(arm)
+        if self.drops is not None:
+            yield from self._drop(arm, self.drops)
         turned = None if self.yaw_rad is None else pointing_down(self.yaw_rad)
         before = self._goal(arm, scatter) + doorway + up
         yield from arm.move_to(before, turned, within_m=0.03, speed=0.8, budget=100)
@@ -325,6 +385,24 @@ class Insert(Place):
         yield from arm.move_to(arm.scene.gripper() + self.back_m * outwards, within_m=0.02)
         if not self.stops_short:
             yield from self.nudge.motion(arm)
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """Take a placed object away again and set it down beside.
+
+    Attributes:
+        pick: How it was picked up.
+        place: How it was placed.
+    """
+
+    pick: Skill
+    place: Place
+
+    def motion(self, arm: Arm) -> Motion:
+        """Pick, then place beside the target."""
+        yield from self.pick.motion(arm)
+        yield from Place.motion(replace(self.place, misses=Miss.BESIDE, yaw_rad=None), arm)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from recorder.policies.scripted.plans.step import Plan, PlanStep
 from recorder.policies.scripted.scene import Scene, Vector, displaced
 from recorder.policies.scripted.skills import Pick, Place
@@ -26,7 +28,8 @@ def _pick_book() -> PlanStep:
         lift_m=0.27,
         heading=lambda scene: scene.heading(_BOOK),
     )
-    return PlanStep("pick_up", (_BOOK,), skill)
+    mug = Pick(body="white_yellow_mug_1", grasp_m=(0.0, 0.06, 0.088), yaw_rad=math.pi / 2.0, lift_m=0.27)
+    return PlanStep("pick_up", (_BOOK,), skill, decoy=mug)
 
 
 def _place_in_back_compartment() -> PlanStep:
@@ -37,13 +40,14 @@ def _place_in_back_compartment() -> PlanStep:
     """
     region = "desk_caddy_1_back_contain_region"
 
-    def target(scene: Scene) -> Vector:
+    def in_compartment(scene: Scene, compartment: str) -> Vector:
         # The hand at yaw 0 holds the book half a turn from its own axes.
-        return displaced(scene.site(region), 0.0, _BOOK_MIDDLE_Y_M, -0.068)
+        return displaced(scene.site(compartment), 0.0, _BOOK_MIDDLE_Y_M, -0.068)
 
     skill = Place(
         body=_BOOK,
-        target=target,
+        target=lambda scene: in_compartment(scene, region),
+        elsewhere=lambda scene: in_compartment(scene, "desk_caddy_1_right_contain_region"),
         beside_m=(0.22, -0.12),
         drop_m=(0.21, -0.20),
         hover_m=0.17,

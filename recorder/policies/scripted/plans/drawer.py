@@ -7,19 +7,20 @@ import numpy as np
 from recorder.policies.scripted.motion import about_x, pointing_down
 from recorder.policies.scripted.plans.step import Plan, PlanStep, pick
 from recorder.policies.scripted.scene import Scene, Vector, displaced
-from recorder.policies.scripted.skills import Place, Push, PushPose
+from recorder.policies.scripted.skills import Pick, Place, Push, PushPose
 
 _BOTTOM_REGION = "white_cabinet_1_bottom_region"
 _BOTTOM_DRAWER = "white_cabinet_1_bottom_level"  # 0 m closed, about -0.15 m open
 
 # Gripper position at the grasp minus the object's origin (m, world axes, object upright as it starts).
 _BOWL_NEAR_RIM = (-0.047, 0.0, 0.031)  # nearest to the robot
+_WINE_BOTTLE = Pick(body="wine_bottle_1", grasp_m=(0.0, 0.0, 0.12))
 
 
 def bowl_in_bottom_drawer() -> Plan:
     """LIBERO_10 task 3: the black bowl into the bottom drawer, which is closed."""
     return (
-        pick("akita_black_bowl_1", _BOWL_NEAR_RIM, before=_pull_out_bottom_drawer()),
+        pick("akita_black_bowl_1", _BOWL_NEAR_RIM, before=_pull_out_bottom_drawer(), decoy=_WINE_BOTTLE),
         _place_in_bottom_drawer("akita_black_bowl_1"),
         _close_bottom_drawer(),
     )
@@ -48,14 +49,24 @@ def _place_in_bottom_drawer(body: str) -> PlanStep:
     On a closed drawer the only place left is the top of the cabinet.
     """
 
+    def on_top(scene: Scene) -> Vector:
+        return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
+
     def target(scene: Scene) -> Vector:
         if scene.joint(_BOTTOM_DRAWER) > -0.07:
-            return displaced(scene.site("white_cabinet_1_top_side"), 0.04, -0.02, 0.008)
+            return on_top(scene)
         # Relative to the cabinet: the handles are fixed to it, and a drawer that is touched gives way.
         return displaced(scene.body("white_cabinet_1"), 0.035, -0.168, 0.034)
 
     skill = Place(
-        body=body, target=target, beside_m=(0.085, -0.29), drop_m=(0.09, -0.10), hover_m=0.10, aim_m=0.005
+        body=body,
+        target=target,
+        elsewhere=on_top,
+        beside_m=(0.085, -0.29),
+        drop_m=(0.09, -0.10),
+        hover_m=0.10,
+        aim_m=0.005,
+        reachable=False,
     )
     return PlanStep("place_in", (body, _BOTTOM_REGION), skill)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from recorder.policies.scripted.plans.step import Plan, PlanStep
 from recorder.policies.scripted.scene import Scene, Vector, displaced
@@ -16,6 +17,8 @@ _COOK_REGION = "flat_stove_1_cook_region"
 _MOKA_POT_HANDLE = (0.0, -0.074, 0.035)
 # High enough for a pot to pass over another one that stands on the stove already.
 _OVER_A_POT_M = 0.24
+# Distance from the middle of the burner, which is 150 mm wide, at which a pot stands half beside it.
+_RIM_M = 0.10
 
 
 def turn_on_and_moka_pot() -> Plan:
@@ -49,7 +52,11 @@ def _turn_on() -> PlanStep:
     def done(scene: Scene) -> bool:
         return scene.joint(_KNOB) > 0.8
 
-    return PlanStep("turn_on", (_STOVE,), Turn(knob=knob, angle=angle, done=done, yaw_rad=math.pi / 2))
+    def off(scene: Scene) -> bool:
+        return scene.joint(_KNOB) < 0.1
+
+    turn = Turn(knob=knob, angle=angle, done=done, yaw_rad=math.pi / 2)
+    return PlanStep("turn_on", (_STOVE,), turn, undo=replace(turn, done=off, sense=-1))
 
 
 def _pick_moka_pot(body: str, *, lift_m: float = 0.18) -> PlanStep:
@@ -64,5 +71,6 @@ def _place_on_stove(
     def target(scene: Scene) -> Vector:
         return displaced(scene.site(_COOK_REGION), along_x_m, 0.01, 0.093)
 
-    skill = Place(body=body, target=target, beside_m=beside_m, drop_m=drop_m)
+    rim_m = (math.copysign(_RIM_M, along_x_m) - along_x_m, 0.0, 0.0)
+    skill = Place(body=body, target=target, beside_m=beside_m, drop_m=drop_m, rim_m=rim_m)
     return PlanStep("place_on", (body, _COOK_REGION), skill)
