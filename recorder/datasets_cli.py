@@ -63,8 +63,12 @@ def info(name: str) -> None:
     help="Record only this share of each task's rollouts, the first ones of each kind.",
 )
 def build(name: str, out: Path | None, workers: int, share: float) -> None:
-    """Record the dataset NAME. Interrupted, it goes on where it stopped; done, it changes nothing."""
+    """Record the dataset NAME and draw the sample that is called paper.
+
+    Interrupted, it goes on where it stopped; done, it changes nothing.
+    """
     from mango_trace.store.layout import DatasetInfo, check_target, create_dataset
+    from mango_trace.store.sampling import PAPER, mark_sample
     from recorder.cli import record_specs
     from recorder.recipes import read_recipe
 
@@ -77,6 +81,8 @@ def build(name: str, out: Path | None, workers: int, share: float) -> None:
     made_by = f"mango-trace datasets build {name}"
     create_dataset(target, DatasetInfo(name=name, licence=recipe.licence, made_by=made_by))
     failed = record_specs(target, part.specs(), workers)
+    draw = mark_sample(target)
+    click.echo(f"{target}: {len(draw.chosen)} rollouts are in its sample {PAPER!r}")
     sys.exit(3 if failed else 0)
 
 

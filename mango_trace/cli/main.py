@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "ls": "mango_trace.cli.store:ls",
     "predicates": "mango_trace.cli.predicates:predicates",
     "query": "mango_trace.cli.query:query",
+    "sample": "mango_trace.cli.sample:sample",
     "show": "mango_trace.cli.show:show",
     "sql": "mango_trace.cli.query:sql",
     "verify": "mango_trace.cli.store:verify",

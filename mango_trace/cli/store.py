@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ _DATASET = click.Path(path_type=Path)
 @click.option("--fault", help="Only this fault: kind@action, a part of it, or none.")
 @click.option("--ended", type=click.Choice(["terminated", "truncated", "error"]))
 @click.option("--success/--failure", "success", default=None, help="By the live check.")
+@click.option("--sample", help="Only traces that were drawn for this sample; mango-trace sample draws.")
 @format_option
 def ls(
     dataset: Path,
@@ -34,12 +34,18 @@ def ls(
     fault: str | None,
     ended: str | None,
     success: bool | None,
+    sample: str | None,
     output_format: str,
 ) -> None:
     """List the traces of DATASET, one row each."""
+    from mango_trace.errors import UnknownNameError
     from mango_trace.store import Dataset
 
     opened = Dataset(dataset)
+    samples = sorted({name for record in opened.records for name in record.samples})
+    if sample is not None and sample not in samples:
+        _name_problems(opened)  # a file of samples that cannot be read has none
+        raise UnknownNameError("sample", sample, samples)
     wanted = {"suite": suite, "policy": policy, "ended": ended}
     rows = [
         _row(record)
@@ -48,6 +54,7 @@ def ls(
         and _matches_task(record, task)
         and _matches_fault(record, fault)
         and success in (None, record.live_success)
+        and (sample is None or sample in record.samples)
     ]
     print_rows(rows, output_format)
     _report(opened)
@@ -126,6 +133,7 @@ def _row(record: TraceRecord) -> dict[str, Any]:
         "states": record.n_states,
         "ended": metadata.ended,
         "live_success": record.live_success,
+        "samples": [f"{name}/{stratum}" for name, stratum in sorted(record.samples.items())],
     }
 
 
@@ -147,11 +155,11 @@ def _matches_fault(record: TraceRecord, fault: str | None) -> bool:
 
 def _report(dataset: Dataset, *, failed: bool = False) -> None:
     """Name the segments that could not be read; the exit code says so."""
-    for problem in _problems(dataset):
-        click.echo(f"error: {problem}", err=True)
+    _name_problems(dataset)
     if failed or dataset.problems:
         sys.exit(3)
 
 
-def _problems(dataset: Dataset) -> Iterator[str]:
-    yield from (str(problem) for problem in dataset.problems)
+def _name_problems(dataset: Dataset) -> None:
+    for problem in dataset.problems:
+        click.echo(f"error: {problem}", err=True)

@@ -17,6 +17,7 @@ from mango_trace.store.index import TraceRecord, read_index
 from mango_trace.store.labels import read_labels
 from mango_trace.store.layout import ARRAYS, CHUNK_ROWS, SCENES, SEGMENTS, read_info
 from mango_trace.store.metadata import Label
+from mango_trace.store.samples import Stratum, read_samples
 from mango_trace.store.stored import StoredArray
 from mango_trace.store.trace import Trace
 from mango_trace.store.writer import checksum
@@ -65,6 +66,11 @@ class Dataset:
         for trace_id, labels in self._labels().items():
             if trace_id in found:
                 found[trace_id] = _with_labels(found[trace_id], labels)
+        for sample, members in self._samples().items():
+            for trace_id, stratum in members.items():
+                if trace_id in found:
+                    record = found[trace_id]
+                    found[trace_id] = replace(record, samples={**record.samples, sample: stratum})
         return tuple(
             sorted(
                 found.values(),
@@ -84,6 +90,13 @@ class Dataset:
     def _labels(self) -> dict[str, tuple[Label, ...]]:
         try:
             return read_labels(self.root)
+        except DatasetError as error:
+            self.problems.append(error)
+            return {}
+
+    def _samples(self) -> dict[str, dict[str, Stratum]]:
+        try:
+            return read_samples(self.root)
         except DatasetError as error:
             self.problems.append(error)
             return {}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,8 @@ class TraceRecord:
         first_success_step: Step after which it first was.
         recorded_at: When it was committed, microseconds since the epoch (UTC).
         metadata: Where it comes from.
+        samples: Its stratum in each sample that it was drawn for, by the sample's name; from a file
+            beside the traces, like the labels of people, and no part of the index.
     """
 
     trace_id: str
@@ -76,6 +78,7 @@ class TraceRecord:
     first_success_step: int | None
     recorded_at: int
     metadata: TraceMetadata
+    samples: Mapping[str, str] = field(default_factory=dict)
 
 
 def trace_digest(scene: str, checksums: Mapping[str, str], metadata: TraceMetadata) -> str:

@@ -7,12 +7,9 @@ label a line. Several people may label a trace, and one person may do so again; 
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +18,7 @@ from pydantic import ConfigDict, ValidationError
 from mango_trace.errors import DatasetError
 from mango_trace.store.layout import write_atomically
 from mango_trace.store.metadata import Label
+from mango_trace.store.sidecar import alone, read_entries
 
 LABELS: Final = "labels.jsonl"
 _LOCK: Final = "labels.lock"
@@ -53,16 +51,7 @@ def read_labels(root: Path) -> dict[str, tuple[Label, ...]]:
         DatasetError: A line is no label; it is named.
     """
     found: dict[str, list[Label]] = {}
-    path = root / LABELS
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return {}
-    for number, line in enumerate(lines, 1):
-        try:
-            entry = TraceLabel.model_validate_json(line)
-        except ValidationError as error:
-            raise DatasetError(f"{path}, line {number}: {error}") from error
+    for _, entry in read_entries(root / LABELS, TraceLabel):
         found.setdefault(entry.trace_id, []).append(entry.label)
     return {trace_id: tuple(labels) for trace_id, labels in found.items()}
 
@@ -77,7 +66,7 @@ def add_labels(root: Path, labels: Sequence[TraceLabel]) -> int:
     Returns:
         How many were new.
     """
-    with _alone(root):
+    with alone(root / _LOCK):
         there = {
             TraceLabel(trace_id=trace_id, **label.model_dump())
             for trace_id, known in read_labels(root).items()
@@ -158,14 +147,3 @@ def _from_row(row: Mapping[str, Any]) -> TraceLabel:
     action_id, parameters = parse_action(row["first_failed"])
     rest = {name: value for name, value in row.items() if name != "first_failed" and value != ""}
     return TraceLabel.model_validate({**rest, "action_id": action_id, "parameters": parameters})
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Wait until no other process adds labels; the system lets go when the process dies."""
-    handle = os.open(root / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

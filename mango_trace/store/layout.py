@@ -4,6 +4,8 @@
 
     DATASET/dataset.json                     format version, name, licence, how it was made
     DATASET/writers.lock                     held by writers, alone by whoever compacts
+    DATASET/labels.jsonl                     what people say failed first, one label a line
+    DATASET/samples.jsonl                    which traces were drawn for which sample, one a line
     DATASET/scenes/<sha256>/                 scene packages
     DATASET/segments/<id>/states.zarr        Zarr v3 arrays, traces concatenated along time
     DATASET/segments/<id>/episodes.parquet   the commit point: a trace exists when its row does
