@@ -142,6 +142,7 @@ def _evaluate(
             todo = _todo(dataset, oracles, judged, options, summary)
             shards.extend(_shards(dataset, todo, oracles, options, shard_traces))
         _add_new_labels(verdicts, datasets)
+        _keep_samples_in_step(verdicts, datasets)
         total = sum(len(shard.records) for shard in shards)
         done = 0
         for results in _collected(_run(shards, workers), commit_every_s):
@@ -174,6 +175,20 @@ def _add_new_labels(verdicts: VerdictDatabase, datasets: Sequence[Dataset]) -> N
     tables = rows.to_arrow()
     if tables:
         verdicts.commit([tables])
+
+
+def _keep_samples_in_step(verdicts: VerdictDatabase, datasets: Sequence[Dataset]) -> None:
+    """Samples as the datasets have them now; they may be drawn and drawn again after judging.
+
+    Of a dataset whose samples cannot be read nothing is known, so what is stored of its traces stays.
+    """
+    given: dict[str, dict[str, str]] = {}  # a trace may be in several datasets; the first one decides
+    for dataset in datasets:
+        if dataset.samples is None:
+            continue
+        for record in dataset.records:
+            given[record.trace_id] = {**record.samples, **given.get(record.trace_id, {})}
+    verdicts.replace_samples(given)
 
 
 def _collected(results: Iterator[ShardResult], every_s: float) -> Iterator[list[ShardResult]]:

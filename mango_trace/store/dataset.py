@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -66,7 +66,7 @@ class Dataset:
         for trace_id, labels in self._labels().items():
             if trace_id in found:
                 found[trace_id] = _with_labels(found[trace_id], labels)
-        for sample, members in self._samples().items():
+        for sample, members in (self.samples or {}).items():
             for trace_id, stratum in members.items():
                 if trace_id in found:
                     record = found[trace_id]
@@ -94,12 +94,14 @@ class Dataset:
             self.problems.append(error)
             return {}
 
-    def _samples(self) -> dict[str, dict[str, Stratum]]:
+    @cached_property
+    def samples(self) -> Mapping[str, Mapping[str, Stratum]] | None:
+        """Samples by name: stratum by trace; ``None`` if they cannot be read, which is a problem then."""
         try:
             return read_samples(self.root)
         except DatasetError as error:
             self.problems.append(error)
-            return {}
+            return None
 
     def find(self, prefix: str) -> TraceRecord:
         """The trace whose id starts with ``prefix``.

@@ -15,7 +15,7 @@ import pyarrow as pa
 from mango_trace.errors import DatabaseError, NewerFormatError
 from mango_trace.verdicts.tables import TABLES
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "traces": ("trace_id",),
@@ -25,6 +25,7 @@ _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "actions": ("trace_id", "oracle", "evaluator", "order_mode", "action"),
     "intervals": ("trace_id", "monitor", "evaluator", "first_state"),
     "labels": ("trace_id", "who", "position"),
+    "samples": ("trace_id", "sample"),
     "end_state": ("trace_id", "oracle", "evaluator"),
 }
 
@@ -122,6 +123,26 @@ class VerdictDatabase:
         """Trace, labeller and position of every label that is there."""
         rows = self._con.sql("SELECT trace_id, who, position FROM labels").fetchall()
         return {(str(trace), str(who), int(position)) for trace, who, position in rows}
+
+    def replace_samples(self, samples: Mapping[str, Mapping[str, str]]) -> None:
+        """Make the samples of some traces these; what is equal already is not written again.
+
+        Args:
+            samples: For each trace its stratum by sample; none, if it is in no sample any more.
+        """
+        found = self._con.sql("SELECT trace_id, sample, stratum FROM samples").fetchall()
+        there = {row for row in found if row[0] in samples}
+        wanted = {
+            (trace_id, sample, stratum)
+            for trace_id, strata in samples.items()
+            for sample, stratum in strata.items()
+        }
+        self._written.pop("samples", None)  # from now on its rows are not only those of commits
+        with self._transaction():
+            for trace_id, sample, _ in sorted(there - wanted):
+                self._write("DELETE FROM samples WHERE trace_id = ? AND sample = ?", [trace_id, sample])
+            for row in sorted(wanted - there):
+                self._write("INSERT INTO samples VALUES (?, ?, ?)", row)
 
     def judged(self, evaluator: str, order_mode: str, hold: int) -> set[tuple[str, str]]:
         """Pairs of trace and oracle that have such a verdict already, errors not counted."""

@@ -160,6 +160,14 @@ CREATE TABLE IF NOT EXISTS labels (
   PRIMARY KEY (trace_id, who, position)
 );
 
+-- Which traces were drawn for which sample, as the datasets say that were evaluated last.
+CREATE TABLE IF NOT EXISTS samples (
+  trace_id VARCHAR NOT NULL,
+  sample VARCHAR NOT NULL,
+  stratum VARCHAR NOT NULL,              -- early, middle, late, success, failed or unknown, when drawn
+  PRIMARY KEY (trace_id, sample)
+);
+
 -- The benchmark's own goal.
 CREATE TABLE IF NOT EXISTS end_state (
   trace_id VARCHAR NOT NULL,

@@ -124,6 +124,13 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("note", pa.string()),
         ]
     ),
+    "samples": pa.schema(
+        [
+            ("trace_id", pa.string()),
+            ("sample", pa.string()),
+            ("stratum", pa.string()),
+        ]
+    ),
     "end_state": pa.schema(
         [
             ("trace_id", pa.string()),

@@ -17,6 +17,7 @@ from mango_trace.cli.main import cli
 from mango_trace.errors import DatabaseError, UsageError
 from mango_trace.evaluation import Options, evaluate
 from mango_trace.store import Dataset, DatasetWriter, Trace
+from mango_trace.store.samples import SAMPLES, write_sample
 from mango_trace.verdicts import open_read_only
 from tests.evaluation.tables import tables_of
 from tests.synthetic import (
@@ -158,6 +159,41 @@ def test_strict_order_stands_beside_the_report_and_differs_where_the_order_was_w
         (3, "report", "passed"),
         (3, "strict", "failed"),
     ]
+
+
+def test_samples_follow_the_datasets_without_judging_again(place, tmp_path):
+    root = Path(shutil.copytree(place / "dataset", tmp_path / "dataset"))
+    database = tmp_path / "v.duckdb"
+    first, second = (record.trace_id for record in Dataset(root).records[:2])
+    expected: list[tuple[Any, ...]] = []
+    for members, judged in (
+        ({}, N),
+        ({first: "early", second: "success"}, 0),
+        ({first: "early", second: "success"}, 0),
+        ({second: "late", "gone": "early"}, 0),
+    ):
+        write_sample(root, "paper", members)
+        summary = evaluate([root], [place / "oracles"], database)
+        assert (summary.judged, summary.exit_code) == (judged, 0)
+        expected = sorted((trace, "paper", each) for trace, each in members.items() if trace != "gone")
+        assert tables_of(database)["samples"] == expected
+    # Another dataset says nothing about these traces, and neither does a file that cannot be read.
+    other = written(tmp_path / "other", [make_trace(PACKAGE, 40, 40)])
+    evaluate([other], [place / "oracles"], database)
+    assert tables_of(database)["samples"] == expected
+    (root / SAMPLES).write_text("{")
+    assert evaluate([root], [place / "oracles"], database).exit_code == 3
+    assert tables_of(database)["samples"] == expected
+
+
+def test_a_trace_in_two_datasets_is_in_the_samples_of_both_and_the_first_one_decides(place, tmp_path):
+    roots = [Path(shutil.copytree(place / "dataset", tmp_path / name)) for name in "ab"]
+    trace = Dataset(roots[0]).records[0].trace_id
+    write_sample(roots[0], "s", {trace: "early"})
+    write_sample(roots[1], "s", {trace: "late"})
+    write_sample(roots[1], "t", {trace: "late"})
+    evaluate(roots, [place / "oracles"], tmp_path / "v.duckdb")
+    assert tables_of(tmp_path / "v.duckdb")["samples"] == [(trace, "s", "early"), (trace, "t", "late")]
 
 
 # Bad input: the rest is evaluated, the exit code says so.

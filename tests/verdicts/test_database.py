@@ -273,16 +273,16 @@ def test_another_duckdb_file_is_refused_and_left_as_it_was(tmp_path, use):
 @pytest.mark.parametrize("use", [open_read_only, VerdictDatabase])
 def test_a_newer_schema_is_refused(filled, use):
     with duckdb.connect(str(filled)) as connection:
-        connection.execute("UPDATE meta SET value = '3' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(NewerFormatError, match="format version 3 is newer than 2"):
+        connection.execute("UPDATE meta SET value = '4' WHERE key = 'schema_version'").fetchall()
+    with pytest.raises(NewerFormatError, match="format version 4 is newer than 3"):
         use(filled)
 
 
 @pytest.mark.parametrize("use", [open_read_only, VerdictDatabase])
 def test_an_older_schema_is_refused_and_what_to_do_is_said(filled, use):
     with duckdb.connect(str(filled)) as connection:
-        connection.execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(DatabaseError, match=r"tables of version 1, now 2\); evaluate into a new file"):
+        connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema_version'").fetchall()
+    with pytest.raises(DatabaseError, match=r"tables of version 2, now 3\); evaluate into a new file"):
         use(filled)
 
 
@@ -322,7 +322,7 @@ def test_killed_while_the_schema_is_made_the_next_one_makes_it(tmp_path):
     assert killed.returncode == -signal.SIGKILL
     with VerdictDatabase(path) as database:
         database.commit([label_rows(1)])
-        assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "2")]
+        assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "3")]
     with open_read_only(path) as connection:
         assert connection.sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
 
@@ -363,3 +363,21 @@ def test_judged_counts_no_errors_and_only_its_own_evaluator_and_order(tmp_path):
         database.commit([rows.to_arrow()])
         assert database.judged("e", "report", 10) == {("a", "o")}
         assert database.judged("f", "strict", 10) == {("c", "o")}
+
+
+def test_samples_become_what_is_said_for_these_traces_and_stay_for_others(tmp_path):
+    def there(database):
+        return database.connection.sql("FROM samples ORDER BY trace_id, sample").fetchall()
+
+    with VerdictDatabase(tmp_path / "v.duckdb") as database:
+        database.replace_samples({"a": {"s": "early", "r": "late"}, "b": {"s": "late"}, "c": {}})
+        everything = [("a", "r", "late"), ("a", "s", "early"), ("b", "s", "late")]
+        assert there(database) == everything
+        for _ in range(2):
+            database.replace_samples({"a": {"s": "middle"}, "c": {"s": "success"}})
+            assert there(database) == [("a", "s", "middle"), ("b", "s", "late"), ("c", "s", "success")]
+        rows = Rows()
+        rows.add("samples", {"trace_id": "a", "sample": "s", "stratum": "late"})
+        database.commit([rows.to_arrow()])  # a table that was empty when the file was opened
+        database.replace_samples({})
+        assert there(database)[0] == ("a", "s", "late")
