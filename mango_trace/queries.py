@@ -51,11 +51,13 @@ _READ: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPL
 _KNOWN: Final[dict[str, str]] = {
     "evaluator": "SELECT DISTINCT evaluator FROM runs",
     "who": "SELECT DISTINCT who FROM labels",
+    "sample": "SELECT DISTINCT sample FROM samples",
     "policy": "SELECT policy FROM traces UNION SELECT policy_label(policy, policy_version) FROM traces",
 }
 _KNOWN_BY_PARAMETER: Final = {
     "evaluator": "evaluator",
     "who": "who",
+    "sample": "sample",
     "policy": "policy",
     "a": "policy",
     "b": "policy",

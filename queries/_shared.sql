@@ -69,6 +69,11 @@ CREATE TEMP MACRO chosen_oracles(wanted) AS TABLE
   WHERE o.kind = 'fine_grained'
     AND (wanted = '' OR trim(given.text) = o.name OR starts_with(o.oracle, trim(given.text)));
 
+-- Traces that were drawn for a sample; '' = all traces.
+CREATE TEMP MACRO in_sample(wanted) AS TABLE
+  SELECT t.trace_id FROM traces AS t
+  WHERE wanted = '' OR t.trace_id IN (SELECT s.trace_id FROM samples AS s WHERE s.sample = wanted);
+
 -- Outcomes -----------------------------------------------------------------------------------
 
 -- One row a trace and an oracle of its task. The outcome is passed, failed, undetermined, error or
@@ -136,3 +141,78 @@ CREATE TEMP MACRO scored(wanted_evaluator, wanted_order, wanted_oracle, with_fau
     coalesce(t.mujoco_recorded, 'unknown') AS physics
   FROM outcomes AS o JOIN traces AS t ON t.trace_id = o.trace_id
   WHERE with_faults OR t.fault IS NULL;
+
+-- Against the benchmark ----------------------------------------------------------------------
+
+-- One row a trace and an oracle of its task: what both say, and which field of the confusion matrix
+-- that is. The positive class is failure. What no field is for has the name of its reason.
+CREATE TEMP MACRO compared(wanted_evaluator, wanted_order, wanted_oracle, wanted_sample) AS TABLE
+  SELECT
+    j.suite, j.task, j.oracle, j.trace_id, j.outcome AS ours, b.success_once AS theirs,
+    CASE
+      WHEN 'error' IN (j.outcome, b.success_once) THEN 'error'
+      WHEN 'not_evaluated' IN (j.outcome, b.success_once) THEN 'not_evaluated'
+      WHEN 'undetermined' IN (j.outcome, b.success_once) THEN 'undetermined'
+      WHEN j.outcome = 'failed' AND b.success_once = 'failed' THEN 'tp'
+      WHEN j.outcome = 'passed' AND b.success_once = 'passed' THEN 'tn'
+      WHEN j.outcome = 'failed' THEN 'fp'
+      ELSE 'fn'
+    END AS class
+  FROM judged(wanted_evaluator, wanted_order, wanted_oracle) AS j
+  JOIN benchmark_says(wanted_evaluator) AS b ON b.trace_id = j.trace_id
+  WHERE j.trace_id IN (FROM in_sample(wanted_sample));
+
+-- Against labels -----------------------------------------------------------------------------
+
+-- One label a trace, so that a trace counts once: the first one that the states do not refute, else
+-- the first. counts says whether it is borne out, or at least not refuted. Labels that name no failed
+-- action are passed over, unless with_none.
+CREATE TEMP MACRO truth_of(wanted_who, with_none) AS TABLE
+  SELECT *, verified IS DISTINCT FROM false AS counts FROM labels
+  WHERE (with_none OR action_id IS NOT NULL) AND (wanted_who = '' OR who = wanted_who)
+  QUALIFY row_number() OVER (
+    PARTITION BY trace_id ORDER BY verified IS NOT DISTINCT FROM false, position, who) = 1;
+
+-- The third of a run in which a state lies, bounds to the earlier third; NULL for a state that the
+-- run has not. The same rule draws samples.
+CREATE TEMP MACRO position_class(state, n_states) AS
+  CASE
+    WHEN state < 0 OR state >= n_states THEN NULL
+    WHEN 3 * state::BIGINT <= n_states THEN 'early'
+    WHEN 3 * state::BIGINT <= 2 * n_states::BIGINT THEN 'middle'
+    WHEN state IS NOT NULL THEN 'late'
+  END;
+
+-- One row a labelled trace and an oracle of its task. is_first: our first failed action is the label's;
+-- is_next: the label's is among those that were next; distance: plan index of ours minus the label's,
+-- NULL if we name none or the plan has not the label's action; of several equal actions the nearest.
+CREATE TEMP MACRO localised(
+  wanted_evaluator, wanted_order, wanted_oracle, wanted_who, wanted_sample) AS TABLE
+  WITH labelled AS (
+    SELECT
+      j.*, l.counts, l.action_id, coalesce(l.parameters, []) AS parameters, l.state AS label_state,
+      l.failure_class, position_class(l.state, j.n_states) AS label_position
+    FROM judged(wanted_evaluator, wanted_order, wanted_oracle) AS j
+    JOIN truth_of(wanted_who, false) AS l ON l.trace_id = j.trace_id
+    WHERE j.trace_id IN (FROM in_sample(wanted_sample))
+  ), named AS (
+    SELECT
+      l.trace_id, l.oracle,
+      bool_or(a.action = l.first_failed) AS is_first,
+      bool_or(a.action = l.first_failed OR list_contains(l.failed_set, a.action)) AS is_next,
+      first(l.first_failed - a.action ORDER BY abs(l.first_failed - a.action), a.action) AS distance
+    FROM labelled AS l
+    JOIN actions AS a
+      ON a.trace_id = l.trace_id AND a.oracle = l.oracle AND a.evaluator = l.evaluator
+      AND a.order_mode = wanted_order AND a.action_id = l.action_id AND a.parameters = l.parameters
+    GROUP BY l.trace_id, l.oracle
+  )
+  SELECT
+    l.suite, l.task, l.oracle, l.evaluator, l.trace_id, l.warmup_steps, l.outcome, l.counts,
+    l.first_failed, l.label_state, l.label_position, l.failure_class,
+    coalesce(n.is_first, false) AS is_first,
+    coalesce(n.is_next, false) AS is_next,
+    n.trace_id IS NOT NULL AS in_plan,
+    n.distance
+  FROM labelled AS l
+  LEFT JOIN named AS n ON n.trace_id = l.trace_id AND n.oracle = l.oracle;

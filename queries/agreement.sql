@@ -5,6 +5,7 @@
 -- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
 -- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
 -- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- parameter sample VARCHAR '' -- sample whose traces count, as mango-trace sample marks them; '' = all
 -- column suite -- suite of the task; empty in the total
 -- column task -- task, or TOTAL
 -- column oracle -- beginning of the fine-grained oracle's digest
@@ -23,22 +24,7 @@
 -- column undetermined -- one of the two is undetermined
 -- column errors -- one of the two is an error
 -- column not_evaluated -- one of the two was not evaluated
-WITH pairs AS (
-  SELECT j.suite, j.task, j.oracle, j.outcome AS ours, b.success_once AS theirs
-  FROM judged($evaluator, $order_mode, $oracle) AS j
-  JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-), classed AS (
-  SELECT *, CASE
-    WHEN 'error' IN (ours, theirs) THEN 'error'
-    WHEN 'not_evaluated' IN (ours, theirs) THEN 'not_evaluated'
-    WHEN 'undetermined' IN (ours, theirs) THEN 'undetermined'
-    WHEN ours = 'failed' AND theirs = 'failed' THEN 'tp'
-    WHEN ours = 'passed' AND theirs = 'passed' THEN 'tn'
-    WHEN ours = 'failed' THEN 'fp'
-    ELSE 'fn'
-  END AS class
-  FROM pairs
-), counted AS (
+WITH counted AS (
   SELECT
     suite, task, oracle, grouping(task) AS is_total,
     count(*) FILTER (class = 'tp') AS tp,
@@ -48,7 +34,7 @@ WITH pairs AS (
     count(*) FILTER (class = 'undetermined') AS undetermined,
     count(*) FILTER (class = 'error') AS errors,
     count(*) FILTER (class = 'not_evaluated') AS not_evaluated
-  FROM classed
+  FROM compared($evaluator, $order_mode, $oracle, $sample)
   GROUP BY GROUPING SETS ((suite, task, oracle), ())
 )
 SELECT

@@ -5,6 +5,9 @@
 -- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
 -- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
 -- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- parameter who VARCHAR '' -- whose labels count, e.g. injected; '' = the first of each trace that the
+--   states do not refute
+-- parameter sample VARCHAR '' -- sample whose traces count, as mango-trace sample marks them; '' = all
 -- column kind -- oracle vs benchmark, live vs recomputed, or source label vs benchmark
 -- column suite -- suite of the task
 -- column task -- task
@@ -28,13 +31,21 @@
 -- column cause -- ordering, release not asked, undone after success, effect undone, invariant broken,
 --   never completed, goal never held, live check is one substep older, live check differs,
 --   source label differs
+-- column cause_class -- who is wrong, from evidence and not by guessing. The label is the first one that the
+--   states do not refute, whether it names an action or that none failed. Only we failed: ordering and
+--   undone after success (effect undone too) by cause; benchmark too lax if the label names our
+--   first failed action, or else if only a release is missing; oracle error if the label names
+--   another action, or a person saw no failure; else unexplained. Only we passed: oracle error if the
+--   label names a failed action; benchmark too strict if it says that none failed; else unexplained. A
+--   scripted run without a fault has no label: that none was injected does not say that it went well,
+--   so it is unexplained. NULL for the other two kinds, which compare records of one check and no oracle
 WITH compared AS (
   SELECT
     j.*, b.goal, b.success_once, b.success_at_end, b.first_success, b.lag_states,
     chosen_evaluator($evaluator) AS chosen
   FROM judged($evaluator, $order_mode, $oracle) AS j
   JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-  WHERE b.success_once IN ('passed', 'failed')
+  WHERE b.success_once IN ('passed', 'failed') AND j.trace_id IN (FROM in_sample($sample))
 ), per_trace AS (  -- these two do not depend on a fine-grained oracle
   SELECT * REPLACE (NULL AS oracle, NULL AS outcome, NULL AS first_failed_action)
   FROM compared
@@ -93,34 +104,57 @@ WITH compared AS (
     bool_and(ever_held) AS each_held_once
   FROM asked
   GROUP BY kind, trace_id, oracle
+), explained AS (
+  SELECT
+    p.kind, p.suite, p.task, p.trace_id, p.policy_label AS policy, p.seed, p.init_state_id, p.fault,
+    short_digest(p.oracle) AS oracle,
+    p.outcome AS ours,
+    p.success_once AS benchmark_success_once,
+    p.success_at_end AS benchmark_success_at_end,
+    p.live_success, p.live_first_success, p.first_success, p.lag_states, p.source_label,
+    p.first_state,
+    p.first_failed_action AS action,
+    coalesce(u.texts, []) AS monitors,
+    CASE
+      WHEN p.kind = 'live vs recomputed' AND p.lag_states > 0 THEN 'live check is one substep older'
+      WHEN p.kind = 'live vs recomputed' THEN 'live check differs'
+      WHEN p.kind = 'source label vs benchmark' THEN 'source label differs'
+      WHEN p.outcome = 'passed' AND u.each_held_once THEN 'undone after success'
+      WHEN p.outcome = 'passed' THEN 'goal never held'
+      WHEN p.reason = 'invariant' THEN 'invariant broken'
+      WHEN p.reason IN ('too_early', 'wrong_order') OR a.ordering_violation THEN 'ordering'
+      WHEN u.only_release THEN 'release not asked'
+      WHEN p.reason = 'undone' AND p.success_at_end = 'failed' THEN 'undone after success'
+      WHEN p.reason = 'undone' THEN 'effect undone'
+      ELSE 'never completed'
+    END AS cause,
+    l.trace_id IS NOT NULL AS is_labelled,
+    l.who, l.action_id,
+    l.action_id = a.action_id AND coalesce(l.parameters, []) = a.parameters AS names_ours,
+    a.action IS NOT NULL AS names_one
+  FROM parted AS p
+  LEFT JOIN unmet AS u
+    ON u.kind = p.kind AND u.trace_id = p.trace_id AND u.oracle IS NOT DISTINCT FROM p.oracle
+  LEFT JOIN actions AS a
+    ON a.trace_id = p.trace_id AND a.oracle = p.oracle AND a.evaluator = p.chosen
+    AND a.order_mode = $order_mode AND a.action = p.first_failed
+  LEFT JOIN truth_of($who, true) AS l ON l.trace_id = p.trace_id AND l.counts
 )
 SELECT
-  p.kind, p.suite, p.task, p.trace_id, p.policy_label AS policy, p.seed, p.init_state_id, p.fault,
-  short_digest(p.oracle) AS oracle,
-  p.outcome AS ours,
-  p.success_once AS benchmark_success_once,
-  p.success_at_end AS benchmark_success_at_end,
-  p.live_success, p.live_first_success, p.first_success, p.lag_states, p.source_label,
-  p.first_state,
-  p.first_failed_action AS action,
-  coalesce(u.texts, []) AS monitors,
+  kind, suite, task, trace_id, policy, seed, init_state_id, fault, oracle, ours, benchmark_success_once,
+  benchmark_success_at_end, live_success, live_first_success, first_success, lag_states, source_label,
+  first_state, action, monitors, cause,
   CASE
-    WHEN p.kind = 'live vs recomputed' AND p.lag_states > 0 THEN 'live check is one substep older'
-    WHEN p.kind = 'live vs recomputed' THEN 'live check differs'
-    WHEN p.kind = 'source label vs benchmark' THEN 'source label differs'
-    WHEN p.outcome = 'passed' AND u.each_held_once THEN 'undone after success'
-    WHEN p.outcome = 'passed' THEN 'goal never held'
-    WHEN p.reason = 'invariant' THEN 'invariant broken'
-    WHEN p.reason IN ('too_early', 'wrong_order') OR a.ordering_violation THEN 'ordering'
-    WHEN u.only_release THEN 'release not asked'
-    WHEN p.reason = 'undone' AND p.success_at_end = 'failed' THEN 'undone after success'
-    WHEN p.reason = 'undone' THEN 'effect undone'
-    ELSE 'never completed'
-  END AS cause
-FROM parted AS p
-LEFT JOIN unmet AS u
-  ON u.kind = p.kind AND u.trace_id = p.trace_id AND u.oracle IS NOT DISTINCT FROM p.oracle
-LEFT JOIN actions AS a
-  ON a.trace_id = p.trace_id AND a.oracle = p.oracle AND a.evaluator = p.chosen
-  AND a.order_mode = $order_mode AND a.action = p.first_failed
-ORDER BY p.kind, p.suite, p.task, p.trace_id, p.oracle
+    WHEN kind <> 'oracle vs benchmark' THEN NULL
+    WHEN ours = 'passed' AND action_id IS NOT NULL THEN 'oracle error'
+    WHEN ours = 'passed' AND is_labelled THEN 'benchmark too strict'
+    WHEN ours = 'passed' THEN 'unexplained'
+    WHEN cause = 'ordering' THEN 'ordering'
+    WHEN cause IN ('undone after success', 'effect undone') THEN 'undone after success'
+    WHEN names_ours OR cause = 'release not asked' THEN 'benchmark too lax'
+    WHEN action_id IS NOT NULL AND names_one THEN 'oracle error'
+    WHEN is_labelled AND action_id IS NULL AND who <> 'injected' THEN 'oracle error'
+    ELSE 'unexplained'
+  END AS cause_class
+FROM explained
+ORDER BY kind, suite, task, trace_id, oracle

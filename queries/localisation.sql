@@ -5,7 +5,9 @@
 -- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
 -- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
 -- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
--- parameter who VARCHAR '' -- whose labels count, e.g. injected; '' = the first label of each trace
+-- parameter who VARCHAR '' -- whose labels count, e.g. injected; '' = the first of each trace that the
+--   states do not refute
+-- parameter sample VARCHAR '' -- sample whose traces count, as mango-trace sample marks them; '' = all
 -- column suite -- suite of the task; empty in the total
 -- column task -- task, or TOTAL
 -- column oracle -- beginning of the fine-grained oracle's digest
@@ -21,40 +23,20 @@
 -- column rate -- n_matched / n_failed
 -- column low -- lower bound of the rate's Wilson 95 % interval
 -- column high -- upper bound of the rate's Wilson 95 % interval
-WITH truth AS (  -- one label a trace, so that a trace counts once
-  SELECT *, verified IS DISTINCT FROM false AS counts FROM labels
-  WHERE action_id IS NOT NULL AND ($who = '' OR who = $who)
-  QUALIFY row_number() OVER (PARTITION BY trace_id ORDER BY position, who) = 1
-), named AS (  -- actions that a verdict calls failed or next
+WITH counted AS (
   SELECT
-    j.trace_id, j.oracle,
-    bool_or(a.action = j.first_failed) AS is_first,
-    true AS is_next
-  FROM judged($evaluator, $order_mode, $oracle) AS j
-  JOIN actions AS a
-    ON a.trace_id = j.trace_id AND a.oracle = j.oracle AND a.evaluator = j.evaluator
-    AND a.order_mode = $order_mode
-    AND (a.action = j.first_failed OR list_contains(j.failed_set, a.action))
-  JOIN truth AS l
-    ON l.trace_id = j.trace_id AND l.action_id = a.action_id
-    AND coalesce(l.parameters, []) = a.parameters
-  GROUP BY j.trace_id, j.oracle
-), counted AS (
-  SELECT
-    j.suite, j.task, j.oracle, grouping(j.task) AS is_total,
-    count(*) FILTER (l.counts) AS n_labelled,
-    count(*) FILTER (NOT l.counts) AS n_unverified,
-    count(*) FILTER (l.counts AND j.outcome = 'failed') AS n_failed,
-    count(*) FILTER (l.counts AND j.outcome = 'failed' AND n.is_first) AS n_matched,
-    count(*) FILTER (l.counts AND j.outcome = 'failed' AND n.is_next) AS n_in_failed_set,
-    count(*) FILTER (l.counts AND j.outcome = 'passed') AS n_missed,
-    count(*) FILTER (l.counts AND j.outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (l.counts AND j.outcome = 'error') AS errors,
-    count(*) FILTER (l.counts AND j.outcome = 'not_evaluated') AS not_evaluated
-  FROM judged($evaluator, $order_mode, $oracle) AS j
-  JOIN truth AS l ON l.trace_id = j.trace_id
-  LEFT JOIN named AS n ON n.trace_id = j.trace_id AND n.oracle = j.oracle
-  GROUP BY GROUPING SETS ((j.suite, j.task, j.oracle), ())
+    suite, task, oracle, grouping(task) AS is_total,
+    count(*) FILTER (counts) AS n_labelled,
+    count(*) FILTER (NOT counts) AS n_unverified,
+    count(*) FILTER (counts AND outcome = 'failed') AS n_failed,
+    count(*) FILTER (counts AND outcome = 'failed' AND is_first) AS n_matched,
+    count(*) FILTER (counts AND outcome = 'failed' AND is_next) AS n_in_failed_set,
+    count(*) FILTER (counts AND outcome = 'passed') AS n_missed,
+    count(*) FILTER (counts AND outcome = 'undetermined') AS undetermined,
+    count(*) FILTER (counts AND outcome = 'error') AS errors,
+    count(*) FILTER (counts AND outcome = 'not_evaluated') AS not_evaluated
+  FROM localised($evaluator, $order_mode, $oracle, $who, $sample)
+  GROUP BY GROUPING SETS ((suite, task, oracle), ())
 )
 SELECT
   suite,

@@ -157,6 +157,11 @@ class Book:
         row = {"trace_id": trace_id, "who": "injected", "position": 0, "note": ""}
         self.rows.add("labels", {**row, "action_id": action_id, "parameters": parameters, **values})
 
+    def sample(self, name: str, **strata: str) -> None:
+        """Traces of a sample with their strata."""
+        for trace_id, stratum in strata.items():
+            self.rows.add("samples", {"trace_id": trace_id, "sample": name, "stratum": stratum})
+
     def intervals(self, trace_id: str, call: str, *runs: tuple[int, int, str]) -> None:
         for first, last, truth in runs:
             self.rows.add(
