@@ -4,6 +4,7 @@ from mango_trace.store.dataset import Dataset
 from mango_trace.store.extract import extract_traces
 from mango_trace.store.index import TraceRecord
 from mango_trace.store.metadata import Label, TraceMetadata
+from mango_trace.store.sampling import mark_sample
 from mango_trace.store.trace import Trace
 from mango_trace.store.verify import Check, compact_dataset, size_on_disk, verify_dataset
 from mango_trace.store.writer import DatasetWriter
@@ -18,6 +19,7 @@ __all__ = [
     "TraceRecord",
     "compact_dataset",
     "extract_traces",
+    "mark_sample",
     "size_on_disk",
     "verify_dataset",
 ]

@@ -14,6 +14,7 @@ from mango_trace.shipped import shipped
 from mango_trace.store import Dataset
 from recorder.policies.scripted import applicable_faults
 from recorder.recipes import Recipe, read_card, read_recipe, recipe_names
+from tests.synthetic import make_dataset
 
 
 @pytest.mark.parametrize("name", recipe_names())
@@ -58,6 +59,25 @@ def test_list_and_info_on_the_command_line():
     assert CliRunner().invoke(cli, ["datasets", "info", "libero-10-scripted"]).stdout == read_card(
         "libero-10-scripted"
     )
+
+
+def test_a_build_marks_its_sample_and_again_changes_nothing(tmp_path, monkeypatch):
+    """With placed rollouts instead of recorded ones; the sample is that of the whole dataset."""
+
+    def place(target, specs, workers):
+        if not Dataset(target).records:
+            make_dataset(target.parent, 12, name=target.name)
+        return 0
+
+    monkeypatch.setattr("recorder.cli.record_specs", place)
+    target = tmp_path / "d"
+    files = []
+    for _ in range(2):
+        done = CliRunner().invoke(cli, ["datasets", "build", "libero-10-scripted", "--out", str(target)])
+        assert (done.exit_code, "4 rollouts are in its sample 'paper'" in done.stdout) == (0, True)
+        files.append({path: path.stat().st_mtime_ns for path in target.rglob("*") if path.is_file()})
+    assert files[0] == files[1]
+    assert list(Dataset(target).samples or {}) == ["paper"]
 
 
 @pytest.mark.libero
