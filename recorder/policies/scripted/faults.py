@@ -167,8 +167,9 @@ def _undoing(plan: Plan, index: int) -> PlanStep | None:
     step = plan[index]
     if step.undo is not None:
         return replace(step, skill=step.undo, before=None, deviates=True)
-    if isinstance(step.skill, Place) and step.skill.reachable and index:
-        return replace(step, skill=PutBack(plan[index - 1].skill, step.skill), before=None, deviates=True)
+    picked = plan[index - 1].skill if index else None
+    if isinstance(step.skill, Place) and step.skill.reachable and isinstance(picked, Pick):
+        return replace(step, skill=PutBack(picked, step.skill), before=None, deviates=True)
     return None
 
 

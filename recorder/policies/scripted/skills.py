@@ -396,12 +396,16 @@ class PutBack:
         place: How it was placed.
     """
 
-    pick: Skill
+    pick: Pick
     place: Place
 
     def motion(self, arm: Arm) -> Motion:
         """Pick, then place beside the target."""
-        yield from self.pick.motion(arm)
+        pick = self.pick
+        if pick.heading is None and self.place.yaw_rad is not None:
+            x, y, z = about_z(self.place.yaw_rad - pick.yaw_rad) @ pick.grasp_m
+            pick = replace(pick, grasp_m=(x, y, z), yaw_rad=self.place.yaw_rad)
+        yield from pick.motion(arm)
         yield from Place.motion(replace(self.place, misses=Miss.BESIDE, yaw_rad=None), arm)
 
 
