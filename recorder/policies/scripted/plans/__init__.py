@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recorder.policies.scripted.errors import ScriptedPlanMissingError
-from recorder.policies.scripted.plans import basket, caddy, drawer, microwave, plates, stove
+from recorder.policies.scripted.plans import basket, bowls, caddy, drawer, microwave, plates, stove
 from recorder.policies.scripted.plans.step import Plan, PlanStep
 
 __all__ = ["PLANS", "Plan", "PlanStep", "plan_for"]
@@ -25,6 +25,17 @@ PLANS: Mapping[tuple[str, int], Plan] = {
     ("libero_10", 7): basket.soup_and_cream_cheese(),
     ("libero_10", 8): stove.both_moka_pots(),
     ("libero_10", 9): microwave.mug_in_microwave(),
+    ("libero_goal", 1): stove.bowl_on_stove(),
+    ("libero_goal", 6): bowls.cream_cheese_in_bowl(),
+    ("libero_goal", 7): stove.turn_on_only(),
+    ("libero_goal", 8): plates.bowl_on_plate(beside_m=(0.05, 0.23), drop_m=(-0.09, 0.04)),
+    ("libero_object", 0): basket.one_can("alphabet_soup_1"),
+    ("libero_object", 1): basket.one_box("cream_cheese_1"),
+    ("libero_object", 5): basket.one_can("tomato_sauce_1"),
+    ("libero_spatial", 0): plates.bowl_on_plate(beside_m=(-0.14, -0.20), drop_m=(-0.03, -0.10)),
+    ("libero_spatial", 2): plates.bowl_on_plate(beside_m=(-0.13, 0.0), drop_m=(-0.04, -0.01)),
+    ("libero_90", 20): stove.turn_on_only(),
+    ("libero_90", 24): drawer.bowl_in_bottom_drawer_left_open(),
 }
 """Plans by suite and task index."""
 

@@ -26,6 +26,9 @@ _BEYOND_BASKET = (0.18, -0.06)
 _BEFORE_BASKET = (0.10, -0.08)
 _MIDDLE_OF_TABLE = (0.06, -0.13)
 
+# The same in the floor scenes of LIBERO_OBJECT, between what stands around.
+_BEFORE_FLOOR_BASKET = (0.0, -0.04)
+
 # Displacement (m) from the target to above the wall of the basket.
 _RIM = (0.085, 0.0, 0.0)
 
@@ -66,6 +69,19 @@ def soup_and_cream_cheese() -> Plan:
         _place_in_basket("alphabet_soup_1", -0.025, beside_m=_RIGHT_OF_BASKET, drop_m=_BEFORE_BASKET),
         pick("cream_cheese_1", _BOX, yaw_rad=_ACROSS_BOX, decoy=_TOMATO_SAUCE),
         _place_in_basket("cream_cheese_1", 0.025, drop_m=_MIDDLE_OF_TABLE),
+    )
+
+
+def one_can(body: str) -> Plan:
+    """LIBERO_OBJECT tasks 0 and 5: a can from the floor."""
+    return (pick(body, _CAN), _place_in_basket(body, 0.0, drop_m=_BEFORE_FLOOR_BASKET))
+
+
+def one_box(body: str) -> Plan:
+    """LIBERO_OBJECT task 1: a box that lies on the floor."""
+    return (
+        pick(body, _BOX, yaw_rad=_ACROSS_BOX),
+        _place_in_basket(body, 0.0, drop_m=_BEFORE_FLOOR_BASKET),
     )
 
 

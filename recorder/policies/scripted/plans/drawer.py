@@ -26,6 +26,11 @@ def bowl_in_bottom_drawer() -> Plan:
     )
 
 
+def bowl_in_bottom_drawer_left_open() -> Plan:
+    """LIBERO_90 task 24: the black bowl into the bottom drawer of the same scene, which stays open."""
+    return bowl_in_bottom_drawer()[:-1]
+
+
 def _pull_out_bottom_drawer() -> Push:
     """Push the front of the open drawer outwards from the inside, as far as it goes.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import pi
 
+from recorder.policies.scripted.plans.bowls import pick_bowl
 from recorder.policies.scripted.plans.step import Plan, PlanStep, pick
 from recorder.policies.scripted.scene import Scene, Vector, displaced
 from recorder.policies.scripted.skills import Pick, Place
@@ -44,6 +45,14 @@ def mug_on_plate_and_pudding_beside() -> Plan:
     )
 
 
+def bowl_on_plate(*, beside_m: tuple[float, float], drop_m: tuple[float, float]) -> Plan:
+    """LIBERO_GOAL task 8, LIBERO_SPATIAL tasks 0 and 2: the black bowl on the plate, from where it is."""
+    return (
+        pick_bowl("akita_black_bowl_1"),
+        _place_on_plate("akita_black_bowl_1", "plate_1", beside_m=beside_m, drop_m=drop_m),
+    )
+
+
 def _place_on_plate(
     body: str,
     plate: str,
@@ -53,7 +62,7 @@ def _place_on_plate(
     rim_x_m: float = 0.055,
     other: str | None = None,
 ) -> PlanStep:
-    """Set a mug down in the middle of a plate; another plate may be mistaken for it."""
+    """Set a mug or a bowl down in the middle of a plate; another plate may be mistaken for it."""
 
     def on(scene: Scene, name: str) -> Vector:
         return displaced(scene.body(name), 0.0, 0.0, 0.012)
