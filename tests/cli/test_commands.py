@@ -117,13 +117,20 @@ def test_the_core_starts_without_importing_simulators_or_databases():
     ("options", "code", "message"),
     [
         (["libero_90", "--task", "3,5"], 2, "scripted has no plan for libero_90 3, 5; it has: libero_10"),
-        (["libero_90"], 2, "policy scripted has no plan for libero_90"),
         (["libero_10", "--task", "99"], 2, "no task 99; the suite has tasks 0 to 9"),
     ],
 )  # fmt: skip
 def test_a_recording_that_cannot_work_is_refused_before_anything_runs(tmp_path, options, code, message):
     result = run("record", *options, "--out", tmp_path / "new")
     assert (result.exit_code, message in result.stderr) == (code, True), result.stderr
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.libero
+def test_all_tasks_of_a_suite_without_any_plan_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("recorder.policies.scripted.PLANS", {("libero_10", 0): ()})
+    result = run("record", "libero_90", "--out", tmp_path / "new")
+    assert (result.exit_code, "policy scripted has no plan for libero_90" in result.stderr) == (2, True)
     assert not (tmp_path / "new").exists()
 
 
