@@ -95,26 +95,36 @@ def compact(dataset: Path) -> None:
     )
 
 
-@click.command(epilog="\b\nExample:\n  mango-trace extract runs 3f2a 81c0 --out few")
+@click.command(
+    epilog="""\b
+Examples:
+  mango-trace extract runs 3f2a 81c0 --out few
+  mango-trace extract runs --sample paper --out few
+"""
+)
 @click.argument("dataset", type=_DATASET)
 @click.argument("traces", nargs=-1)
+@click.option("--sample", help="The traces of this sample too.")
 @click.option("--out", type=_DATASET, required=True, help="Dataset to copy to; made where there is none.")
-def extract(dataset: Path, traces: tuple[str, ...], out: Path) -> None:
+def extract(dataset: Path, traces: tuple[str, ...], sample: str | None, out: Path) -> None:
     """Copy some TRACES of DATASET, with scenes and labels, into another dataset."""
     from tqdm import tqdm
 
-    from mango_trace.errors import UsageError
+    from mango_trace.errors import UnknownNameError, UsageError
     from mango_trace.store import Dataset, extract_traces
 
     opened = Dataset(dataset)
-    records = {record.trace_id: record for record in map(opened.find, traces)}
-    if not records:
-        raise UsageError("say which traces: beginnings of their ids")
-    copied = 0
-    for _ in tqdm(
-        extract_traces(opened, list(records.values()), out), total=len(records), unit="trace", disable=None
-    ):
-        copied += 1
+    chosen = {record.trace_id: record for record in map(opened.find, traces)}
+    if sample is not None:
+        known = sorted({name for record in opened.records for name in record.samples})
+        if sample not in known:
+            raise UnknownNameError("sample", sample, known)
+        chosen.update((record.trace_id, record) for record in opened.records if sample in record.samples)
+    if not chosen:
+        raise UsageError("say which traces: beginnings of their ids, or --sample")
+    records = list(chosen.values())
+    copies = extract_traces(opened, records, out)
+    copied = sum(1 for _ in tqdm(copies, total=len(records), unit="trace", disable=None))
     click.echo(f"{out}: {copied} traces copied, {len(records) - copied} were there already")
 
 

@@ -23,13 +23,17 @@ WIDEST_M = 0.11  # the book; bowls, mugs and pots without their handles are narr
 def test_a_plan_brings_about_what_the_goal_asks_for_and_picks_what_it_places(suite, index):
     from recorder.adapters.libero import tasks_of
 
-    problem = parse_bddl(tasks_of(suite)[index].bddl.read_text())
+    text = tasks_of(suite)[index].bddl.read_text()
+    problem = parse_bddl(text)
     plan = PLANS[suite, index]
     asked = {(goal.predicate, *goal.arguments) for goal in problem.goal}
     there = {(fact.predicate, *fact.arguments) for fact in problem.initial}
     done = {(PREDICATES[step.action_id], *step.parameters) for step in plan if step.action_id != "pick_up"}
     assert done == asked - there
     for position, step in enumerate(plan):
+        if step.decoy is not None:
+            assert step.decoy.body in text.split()
+            assert step.decoy.body not in {name for _, *names in done for name in names}
         if step.action_id.startswith("place"):
             before = plan[position - 1]
             assert (before.action_id, before.parameters) == ("pick_up", step.parameters[:1])

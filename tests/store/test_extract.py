@@ -55,6 +55,12 @@ def test_on_the_command_line(tmp_path):
     done = CliRunner().invoke(cli, ["extract", str(root), wanted[:8], wanted[:6], "--out", out])
     assert (done.exit_code, done.stdout) == (0, f"{out}: 1 traces copied, 0 were there already\n")
     assert CliRunner().invoke(cli, ["extract", str(root), "--out", out]).exit_code == 2
+    assert CliRunner().invoke(cli, ["sample", str(root), "--name", "some", "--mark"]).exit_code == 0
+    sampled = {record.trace_id for record in Dataset(root).records if "some" in record.samples}
+    assert CliRunner().invoke(cli, ["extract", str(root), "--sample", "some", "--out", out]).exit_code == 0
+    assert {record.trace_id for record in Dataset(out).records} == sampled | {wanted}
+    unknown = CliRunner().invoke(cli, ["extract", str(root), "--sample", "sume", "--out", out])
+    assert (unknown.exit_code, "did you mean 'some'" in unknown.stderr) == (2, True)
     lost = CliRunner().invoke(cli, ["extract", str(root), "zzzz", "--out", out])
     assert lost.exit_code == 3
     assert "no trace 'zzzz'" in lost.stderr
