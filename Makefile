@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export MUJOCO_GL ?= disable
 
-.PHONY: help setup system-packages demo test test-wheel test-slow check format bench parity build clean
+.PHONY: help setup system-packages demo rq2 test test-wheel test-slow check format bench parity build clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,11 +26,30 @@ system-packages:
 	  echo "OpenCV cannot be imported; install the Debian packages libgl1 and libglib2.0-0" >&2; exit 1; \
 	fi
 
-demo: setup  ## Record real LIBERO rollouts, judge them, ask who was right.
-	$(BIN)/mango-trace record libero_10 --task 0,3 --fault none --fault all --workers 2 --out runs/demo
+SAMPLE := datasets/libero-10-sample
+LIBERO_10 := runs/libero-10-scripted
+
+demo: setup  ## Judge the rollouts that come along, then record some, judge them, ask who was right.
+	$(BIN)/mango-trace evaluate $(SAMPLE) --db runs/sample.duckdb --workers 2
+	$(BIN)/mango-trace query agreement --db runs/sample.duckdb
+	$(BIN)/mango-trace record libero_10 --task 0,3 --fault none --fault drops_midway@1 --fault stalls@1 \
+	  --workers 2 --out runs/demo
 	$(BIN)/mango-trace evaluate runs/demo --db runs/demo.duckdb --workers 2
-	$(BIN)/mango-trace query agreement --db runs/demo.duckdb
 	$(BIN)/mango-trace query localisation --db runs/demo.duckdb
+
+rq2: setup  ## Record 1,000 rollouts or take them, judge them, write the paper's second table and who is wrong.
+	$(BIN)/mango-trace datasets build libero-10-scripted --out $(LIBERO_10)
+	$(BIN)/mango-trace evaluate $(LIBERO_10) --db runs/rq2.duckdb --workers 2
+	mkdir -p runs/rq2
+	for query in $(RQ2_QUERIES); do \
+	  $(BIN)/mango-trace query $$query --db runs/rq2.duckdb --format csv >runs/rq2/$$query.csv || exit 1; done
+	$(BIN)/mango-trace query rq2 --db runs/rq2.duckdb --param sample=paper --format csv >runs/rq2/rq2-sample.csv
+	$(BIN)/mango-trace query rq2 --db runs/rq2.duckdb
+	$(BIN)/mango-trace query localisation_by_class --db runs/rq2.duckdb
+	$(BIN)/mango-trace query localisation_by_position --db runs/rq2.duckdb
+	$(BIN)/mango-trace query disagreements --db runs/rq2.duckdb
+
+RQ2_QUERIES := rq2 localisation_distance localisation_by_class localisation_by_position disagreements confusion
 
 test: setup  ## Run the tests.
 	$(BIN)/python -m pytest -m "not slow and not packaging"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -68,6 +69,7 @@ def evaluate(
     from mango_trace.evaluation import evaluate as run
     from mango_trace.shipped import shipped
 
+    started = time.monotonic()
     with tqdm(unit="trace", disable=None) as bar:
 
         def progress(done: int, total: int) -> None:
@@ -91,7 +93,8 @@ def evaluate(
         click.echo(f"error: {text}", err=True)
     problems = f", {len(summary.problems)} problems with the input (above)" if summary.problems else ""
     click.echo(
-        f"{database}: {summary.judged} traces judged, {summary.skipped} were judged already, "
+        f"{database}: {summary.judged} traces judged in {time.monotonic() - started:.1f} s, "
+        f"{summary.skipped} were judged already, "
         f"{len(summary.trace_errors)} could not be judged{problems}"
     )
     sys.exit(summary.exit_code)

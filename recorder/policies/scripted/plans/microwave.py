@@ -15,7 +15,6 @@ _DOOR = "microwave_1_microjoint"  # 0 rad closed, about -1.6 open
 
 # Gripper position at the grasp minus the object's origin (m, world axes, object upright as it starts).
 _MUG_HANDLE = (0.0, -0.062, 0.067)  # at its start it points away from the microwave
-_PORCELAIN_RIM = (-0.001, -0.057, 0.092)
 
 # Microwave, in its own axes, from its origin: the cavity is 207 mm wide, its floor ends at the doorway.
 _MUG_X_M = -0.03  # a little to the right of the middle: away from the door
@@ -36,8 +35,7 @@ def mug_in_microwave() -> Plan:
 def _pick_mug() -> PlanStep:
     """By the handle, wherever it points: a door that is closed too early brushes the mug and turns it."""
     skill = Pick(body=_MUG, grasp_m=_MUG_HANDLE, heading=lambda scene: scene.heading(_MUG) + np.pi / 2.0)
-    porcelain = Pick(body="porcelain_mug_1", grasp_m=_PORCELAIN_RIM, yaw_rad=np.pi / 2.0)
-    return PlanStep("pick_up", (_MUG,), skill, decoy=porcelain)
+    return PlanStep("pick_up", (_MUG,), skill)
 
 
 def _place_in_microwave() -> PlanStep:
