@@ -123,9 +123,10 @@ WITH compared AS (
       WHEN p.outcome = 'passed' THEN 'goal never held'
       WHEN p.reason = 'invariant' THEN 'invariant broken'
       WHEN p.reason IN ('too_early', 'wrong_order') OR a.ordering_violation THEN 'ordering'
-      WHEN u.only_release THEN 'release not asked'
+      -- An action that was completed before it was undone had its release, only later.
       WHEN p.reason = 'undone' AND p.success_at_end = 'failed' THEN 'undone after success'
       WHEN p.reason = 'undone' THEN 'effect undone'
+      WHEN u.only_release THEN 'release not asked'
       ELSE 'never completed'
     END AS cause,
     l.trace_id IS NOT NULL AS is_labelled,
