@@ -12,7 +12,7 @@ from mango_trace.cli.main import cli
 from mango_trace.errors import UnknownNameError
 from mango_trace.shipped import shipped
 from mango_trace.store import Dataset
-from recorder.policies.scripted import applicable_faults
+from recorder.policies.scripted import FAULT_KINDS, applicable_faults
 from recorder.recipes import Recipe, read_card, read_recipe, recipe_names
 from tests.synthetic import make_dataset
 
@@ -42,6 +42,14 @@ def test_the_scripted_one_has_a_thousand_rollouts_with_every_fault_equally_often
         for fault in (None, *faults):
             starts = [s.init_state_id for s in specs if s.task_index == task and s.fault == fault]
             assert starts == list(range(len(starts)))
+
+
+def test_the_card_says_what_the_recipe_records():
+    specs = read_recipe("libero-10-scripted").specs()
+    counts = Counter(spec.fault.partition("@")[0] for spec in specs if spec.fault)
+    card = read_card("libero-10-scripted")
+    for name, kind in FAULT_KINDS.items():
+        assert f"| {name} | {kind.summary} | {kind.failure_class} | {counts[name]} |" in card
 
 
 def test_a_typo_in_a_name_or_a_recipe_is_named():
