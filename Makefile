@@ -49,7 +49,7 @@ rq2: setup  ## Record 1,000 rollouts or take them, judge them, write the paper's
 	$(BIN)/mango-trace query localisation_by_position --db runs/rq2.duckdb
 	$(BIN)/mango-trace query disagreements --db runs/rq2.duckdb
 
-RQ2_QUERIES := rq2 localisation_distance localisation_by_class localisation_by_position disagreements confusion
+RQ2_QUERIES := rq2 localisation_distance localisation_by_class localisation_by_position disagreements confusion rates
 
 test: setup  ## Run the tests.
 	$(BIN)/python -m pytest -m "not slow and not packaging"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mango_trace.scene.bddl import parse_bddl
+from mango_trace.store import Dataset
 from mango_trace.taxonomy import TAXONOMY
 from recorder.policies.scripted import FAULT_KINDS, PLANS, Fault, applicable_faults
 from recorder.policies.scripted.effects import Effects
@@ -102,3 +103,40 @@ def test_the_first_failed_action_is_seen_in_the_states(lifts, near, true, first)
         effects.watch()
     world.true = true
     assert [effects.failed_first(index) for index in range(3)] == [index == first for index in range(3)]
+
+
+@pytest.mark.libero
+@pytest.mark.slow
+def test_every_kind_of_fault_but_a_shaking_hand_fails_where_its_label_says(tmp_path):
+    from recorder.campaign import record_all
+    from recorder.specs import EpisodeSpec
+
+    where = {
+        fault.kind: (task, fault)
+        for task in (9, 3, 2, 4)  # the last one that has a kind counts
+        for fault in applicable_faults("libero_10", task)
+    }
+    assert where.keys() == FAULT_KINDS.keys()
+    specs = [
+        EpisodeSpec(
+            suite="libero_10",
+            task_index=task,
+            policy="scripted",
+            seed=1,
+            episode=0,
+            init_state_id=0,
+            horizon=520,
+            after_success=20,
+            fault=str(fault),
+        )
+        for task, fault in sorted(where.values(), key=str)
+    ]
+    assert all(outcome.error is None for outcome in record_all(tmp_path / "d", specs, workers=2))
+    for record in Dataset(tmp_path / "d").records:
+        kind, _, index = str(record.metadata.fault).partition("@")
+        (label,) = record.metadata.labels
+        assert label.action_index == int(index)
+        assert label.state is not None
+        assert 0 < label.state < record.n_states
+        assert label.failure_class == FAULT_KINDS[kind].failure_class
+        assert label.verified or label.failure_class == "jitter", record.metadata.fault

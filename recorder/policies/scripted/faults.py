@@ -7,8 +7,8 @@ from typing import Self
 from recorder.policies.scripted.errors import FaultNotApplicableError, FaultSyntaxError
 from recorder.policies.scripted.plans import Plan, PlanStep, plan_for
 from recorder.policies.scripted.skills import (
+    BadGrasp,
     Drop,
-    Grip,
     Insert,
     Miss,
     Pick,
@@ -107,7 +107,7 @@ def _with_skill(plan: Plan, index: int, skill: Skill) -> Plan:
     return (*plan[:index], replace(plan[index], skill=skill), *plan[index + 1 :])
 
 
-def _in_pick(how: Grip) -> Callable[[Plan, int], Plan | None]:
+def _in_pick(how: BadGrasp) -> Callable[[Plan, int], Plan | None]:
     def alter(plan: Plan, index: int) -> Plan | None:
         skill = plan[index].skill
         return _with_skill(plan, index, replace(skill, fails=how)) if isinstance(skill, Pick) else None
@@ -233,10 +233,10 @@ def _closed_later(plan: Plan, index: int) -> PlanStep | None:
 
 FAULT_KINDS: Mapping[str, FaultKind] = {
     "never_closes": FaultKind(
-        "the fingers stay open at a pick", "never_grasped", _in_pick(Grip.FINGERS_OPEN)
+        "the fingers stay open at a pick", "never_grasped", _in_pick(BadGrasp.FINGERS_OPEN)
     ),
     "closes_in_the_air": FaultKind(
-        "the fingers close 10 cm above the object", "missed_approach", _in_pick(Grip.IN_THE_AIR)
+        "the fingers close 10 cm above the object", "missed_approach", _in_pick(BadGrasp.IN_THE_AIR)
     ),
     "grasps_wrong_object": FaultKind(
         "another object is picked up and placed instead", "wrong_object", _grasps_wrong_object
@@ -280,7 +280,7 @@ FAULT_KINDS: Mapping[str, FaultKind] = {
     "undoes_at_end": FaultKind(
         "when all is done, the effect of the action is taken away again", "undone", _undoes_at_end
     ),
-    "shakes_at_pick": FaultKind("the hand shakes at a pick", "jitter", _in_pick(Grip.SHAKY)),
+    "shakes_at_pick": FaultKind("the hand shakes at a pick", "jitter", _in_pick(BadGrasp.SHAKY)),
     "shakes_at_place": FaultKind("the hand shakes when it sets down", "jitter", _places(Miss.SHAKY)),
     "stalls": FaultKind("the arm stops before the action and moves no more", "stalled", _stalls),
 }

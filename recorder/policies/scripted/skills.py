@@ -35,7 +35,7 @@ class Skill(Protocol):
         ...
 
 
-class Grip(Enum):
+class BadGrasp(Enum):
     """How a pick goes wrong."""
 
     FINGERS_OPEN = "the fingers stay open"
@@ -79,7 +79,7 @@ class Pick:
     yaw_rad: float = 0.0
     lift_m: float = 0.18
     heading: Callable[[Scene], float] | None = None
-    fails: Grip | None = None
+    fails: BadGrasp | None = None
 
     def motion(self, arm: Arm) -> Motion:
         """Hover, descend, close the fingers, lift."""
@@ -99,15 +99,15 @@ class Pick:
         yield from arm.move_to(arm.scene.body(self.body) + offset + hover, within_m=0.012)
         # Where it stood at first, also when it is picked up again from somewhere else.
         arm.rest_height_m.setdefault(self.body, float(arm.scene.body(self.body)[2]))
-        if self.fails in (Grip.IN_THE_AIR, Grip.SHAKY):
+        if self.fails in (BadGrasp.IN_THE_AIR, BadGrasp.SHAKY):
             arm.note_deviation()
-        if self.fails is Grip.SHAKY:
+        if self.fails is BadGrasp.SHAKY:
             arm.tremor_m = _TREMOR_M
-        if self.fails is not Grip.IN_THE_AIR:
+        if self.fails is not BadGrasp.IN_THE_AIR:
             yield from arm.move_to(arm.scene.body(self.body) + offset, within_m=0.005, speed=0.7)
-        if self.fails is Grip.FINGERS_OPEN:
+        if self.fails is BadGrasp.FINGERS_OPEN:
             arm.note_deviation()
-        yield from arm.set_fingers(OPEN if self.fails is Grip.FINGERS_OPEN else CLOSED, 12)
+        yield from arm.set_fingers(OPEN if self.fails is BadGrasp.FINGERS_OPEN else CLOSED, 12)
         arm.tremor_m = 0.0
         arm.grips[self.body] = arm.scene.gripper() - arm.scene.body(self.body)
         lifted = arm.scene.gripper() + np.array([0.0, 0.0, self.lift_m])
