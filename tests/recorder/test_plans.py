@@ -14,7 +14,7 @@ from recorder.policies.scripted.errors import FaultNotApplicableError
 from recorder.policies.scripted.faults import faulty_plan
 from recorder.policies.scripted.skills import Place
 
-PREDICATES = {"place_in": "in", "place_on": "on", "close": "close", "turn_on": "turnon"}
+PREDICATES = {"place_in": "in", "place_on": "on", "open": "open", "close": "close", "turn_on": "turnon"}
 TASKS = sorted(PLANS)
 WIDEST_M = 0.11  # the book; bowls, mugs and pots without their handles are narrower
 

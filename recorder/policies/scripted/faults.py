@@ -13,6 +13,7 @@ from recorder.policies.scripted.skills import (
     Miss,
     Pick,
     Place,
+    Pull,
     Push,
     PutBack,
     Skill,
@@ -22,7 +23,7 @@ from recorder.policies.scripted.skills import (
 
 # How long the arm does nothing in place of an action that is left out.
 _IDLE_STEPS = 20
-# The part of the way after which a push or a turn is given up.
+# The part of the way after which a push, a pull or a turn is given up.
 _PUSH_PART_M = 0.06
 _TURN_PART_RAD = 0.1
 
@@ -205,6 +206,8 @@ def _stops_half_way(plan: Plan, index: int) -> Plan | None:
     skill = plan[index].skill
     if isinstance(skill, Push):
         return _with_skill(plan, index, replace(skill, stops_after_m=_PUSH_PART_M, attempts=1))
+    if isinstance(skill, Pull):
+        return _with_skill(plan, index, replace(skill, stops_after_m=_PUSH_PART_M))
     if isinstance(skill, Turn):
         return _with_skill(plan, index, replace(skill, stops_after_rad=_TURN_PART_RAD))
     return None
@@ -271,7 +274,7 @@ FAULT_KINDS: Mapping[str, FaultKind] = {
         _leaves_undone,
     ),
     "stops_half_way": FaultKind(
-        "a push or a turn is given up long before its end", "articulation_incomplete", _stops_half_way
+        "a push, a pull or a turn is given up long before its end", "articulation_incomplete", _stops_half_way
     ),
     "closes_before_placing": FaultKind(
         "the drawer or door is closed first: nothing can go in", "wrong_order", _closes_before_placing

@@ -1,4 +1,4 @@
-"""What the arm can do: pick, place, push, turn, wait. A skill is data; its motion is a generator of actions.
+"""What the arm can do: pick, place, push, pull, turn. A skill is data; its motion is a generator of actions.
 
 All but waiting have switches that make them fail in a known way; `faults` flips them. A skill with a switch
 on calls `Arm.note_deviation` at the step at which it leaves the good path.
@@ -283,6 +283,61 @@ class Push:
         back = arm.scene.gripper() - self.retreat_m * pose.direction
         yield from arm.move_to(back, within_m=self.retreat_m / 2.0, budget=30)
         raised = arm.scene.gripper() + 0.15 * up
+        yield from arm.move_to(raised, pointing_down(), within_m=0.04, within_rad=0.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """Grasp a handle and pull it until it is where it should be; if it is, do nothing.
+
+    Attributes:
+        handle: Where the point between the fingertips grasps the handle, ``(3,)`` m, world frame; asked
+            again at every step, so it moves with what is pulled.
+        direction: Unit vector of the pull, world frame.
+        rotation: Orientation of the gripper, ``(3, 3)``.
+        done: Whether it is where it should be.
+        approach_m: Distance before the handle, along the pull, at which the hand comes down.
+        lead_m: How far ahead of the handle the servo aims, i.e. how hard it pulls.
+        budget: Largest number of control steps of the pull itself.
+        stops_after_m: Less than the whole way is a fault: the pull ends when the handle has moved so far.
+    """
+
+    handle: Callable[[Scene], Vector]
+    direction: tuple[float, float, float]
+    rotation: Rotation
+    done: Callable[[Scene], bool]
+    approach_m: float = 0.07
+    lead_m: float = 0.06
+    budget: int = 60
+    stops_after_m: float = math.inf
+
+    def motion(self, arm: Arm) -> Motion:
+        """Come down before the handle, move onto it, close the fingers, pull, let go, move away and up."""
+        if self.done(arm.scene):
+            return
+        up = np.array([0.0, 0.0, 1.0])
+        outwards = np.array(self.direction)
+        yield from arm.set_fingers(OPEN, 1)
+        scatter = arm.jitter(0.003)[0] * np.cross(up, outwards)
+        before = self.handle(arm.scene) + self.approach_m * outwards + scatter
+        high = before + 0.08 * up
+        high[2] = max(high[2], arm.scene.gripper()[2])
+        yield from arm.move_to(high, self.rotation, within_m=0.03, within_rad=0.15)
+        yield from arm.move_to(before, within_m=0.01, speed=0.8)
+        yield from arm.move_to(self.handle(arm.scene) + scatter, within_m=0.006, speed=0.6)
+        yield from arm.set_fingers(CLOSED, 10)
+        start = self.handle(arm.scene)
+        for _ in range(self.budget):
+            if self.done(arm.scene):
+                break
+            handle = self.handle(arm.scene)
+            if np.linalg.norm(handle - start) >= self.stops_after_m:
+                arm.note_deviation()
+                break
+            yield arm.step_towards(handle + self.lead_m * outwards + scatter, speed=0.7)
+        yield from arm.set_fingers(OPEN, 8)
+        yield from arm.move_to(arm.scene.gripper() + self.approach_m * outwards, within_m=0.02, budget=30)
+        raised = arm.scene.gripper() + 0.12 * up
         yield from arm.move_to(raised, pointing_down(), within_m=0.04, within_rad=0.3)
 
 

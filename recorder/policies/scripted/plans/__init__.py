@@ -34,6 +34,8 @@ PLANS: Mapping[tuple[str, int], Plan] = {
     ("libero_object", 5): basket.one_can("tomato_sauce_1"),
     ("libero_spatial", 0): plates.bowl_on_plate(beside_m=(-0.14, -0.20), drop_m=(-0.03, -0.10)),
     ("libero_spatial", 2): plates.bowl_on_plate(beside_m=(-0.13, 0.0), drop_m=(-0.04, -0.01)),
+    ("libero_90", 7): drawer.open_top_drawer(),
+    ("libero_90", 11): drawer.open_top_drawer(),
     ("libero_90", 20): stove.turn_on_only(),
     ("libero_90", 24): drawer.bowl_in_bottom_drawer_left_open(),
 }

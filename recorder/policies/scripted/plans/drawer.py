@@ -7,10 +7,12 @@ import numpy as np
 from recorder.policies.scripted.motion import about_x, pointing_down
 from recorder.policies.scripted.plans.step import Plan, PlanStep, pick
 from recorder.policies.scripted.scene import Scene, Vector, displaced
-from recorder.policies.scripted.skills import Pick, Place, Push, PushPose
+from recorder.policies.scripted.skills import Pick, Place, Pull, Push, PushPose
 
 _BOTTOM_REGION = "white_cabinet_1_bottom_region"
 _BOTTOM_DRAWER = "white_cabinet_1_bottom_level"  # 0 m closed, about -0.15 m open
+_TOP_REGION = "wooden_cabinet_1_top_region"
+_TOP_DRAWER = "wooden_cabinet_1_top_level"
 
 # Gripper position at the grasp minus the object's origin (m, world axes, object upright as it starts).
 _BOWL_NEAR_RIM = (-0.047, 0.0, 0.031)  # nearest to the robot
@@ -29,6 +31,22 @@ def bowl_in_bottom_drawer() -> Plan:
 def bowl_in_bottom_drawer_left_open() -> Plan:
     """LIBERO_90 task 24: the black bowl into the bottom drawer of the same scene, which stays open."""
     return bowl_in_bottom_drawer()[:-1]
+
+
+def open_top_drawer() -> Plan:
+    """LIBERO_90 tasks 7 and 11: the top drawer of the wooden cabinet, by its handle."""
+
+    def handle(scene: Scene) -> Vector:
+        return displaced(scene.site(_TOP_REGION), 0.006, 0.113, -0.002)
+
+    def done(scene: Scene) -> bool:
+        # The benchmark's own threshold is -0.14 m; the drawer ends at -0.16 m.
+        return scene.joint(_TOP_DRAWER) < -0.15
+
+    # The hand is nearly level, one finger above the bar and one below: there is no room behind it.
+    rotation = about_x(-1.3) @ pointing_down(np.pi / 2.0)
+    skill = Pull(handle=handle, direction=(0.0, 1.0, 0.0), rotation=rotation, done=done)
+    return (PlanStep("open", (_TOP_REGION,), skill),)
 
 
 def _pull_out_bottom_drawer() -> Push:
