@@ -9,13 +9,13 @@ CREATE TEMP MACRO ratio(part, whole) AS
 
 -- Bounds of Wilson's 95 % score interval for hits of n; z is the 0.975 quantile of the normal.
 CREATE TEMP MACRO wilson_low(hits, n) AS
-  CASE WHEN n > 0 THEN greatest(0.0, (
+  CASE WHEN n > 0 AND hits = 0 THEN 0.0 WHEN n > 0 THEN greatest(0.0, (
     hits + 1.959963984540054 ** 2 / 2
     - 1.959963984540054 * sqrt(hits::DOUBLE * (n - hits) / n + 1.959963984540054 ** 2 / 4)
   ) / (n + 1.959963984540054 ** 2)) END;
 
 CREATE TEMP MACRO wilson_high(hits, n) AS
-  CASE WHEN n > 0 THEN least(1.0, (
+  CASE WHEN n > 0 AND hits = n THEN 1.0 WHEN n > 0 THEN least(1.0, (
     hits + 1.959963984540054 ** 2 / 2
     + 1.959963984540054 * sqrt(hits::DOUBLE * (n - hits) / n + 1.959963984540054 ** 2 / 4)
   ) / (n + 1.959963984540054 ** 2)) END;
