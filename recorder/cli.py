@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mango_trace.cli import places
 from mango_trace.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ Examples:
     help="Steps recorded past the first success.",
 )
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--source", type=click.Path(path_type=Path), help="Dataset that replay plays.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Dataset to add to.")
+@click.option("--source", type=places.local_dataset, help="Dataset that replay plays.")
+@click.option("--out", type=places.local_dataset, required=True, help="Dataset to add to.")
 def record(
     suite: str,
     tasks: str,

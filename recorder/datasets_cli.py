@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
 
 
@@ -51,7 +52,7 @@ def info(name: str) -> None:
     epilog="\b\nExample:\n  mango-trace datasets build libero-10-scripted --out runs/libero-10-scripted"
 )
 @click.argument("name")
-@click.option("--out", type=click.Path(path_type=Path), help="Where [default: runs/NAME].")
+@click.option("--out", type=places.local_dataset, help="Where [default: runs/NAME].")
 @click.option(
     "--workers", type=click.IntRange(1), default=os.cpu_count, show_default="all cores", help="Processes."
 )

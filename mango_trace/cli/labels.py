@@ -10,13 +10,12 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
 
 if TYPE_CHECKING:
     from mango_trace.store import Dataset, TraceRecord
     from mango_trace.store.labels import TraceLabel
-
-_DATASET = click.Path(path_type=Path)
 
 
 @click.command(
@@ -25,7 +24,7 @@ Example:
   mango-trace annotate runs 3f2a --first-failed "pick_up(akita_black_bowl_1)" --class never_grasped
 """
 )
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.local_dataset)
 @click.argument("trace")
 @click.option("--first-failed", "action", required=True, help="ACTION(NAME, ...) that failed first, or none.")
 @click.option("--class", "failure_class", help="Class of the failure; mango-trace labels classes lists them.")
@@ -81,7 +80,7 @@ def labels() -> None:
 
 
 @labels.command("list", epilog="\b\nExample:\n  mango-trace labels list runs --format json")
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.dataset)
 @format_option
 def list_labels(dataset: Path, output_format: str) -> None:
     """List the labels of DATASET, injected ones too."""
@@ -106,16 +105,19 @@ def list_labels(dataset: Path, output_format: str) -> None:
 
 
 @labels.command("export", epilog="\b\nExample:\n  mango-trace labels export runs > labels.csv")
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.dataset)
 def export_labels(dataset: Path) -> None:
     """Write the labels that people gave to DATASET as CSV."""
     from mango_trace.store.labels import read_labels, to_csv
+    from mango_trace.store.location import reading
 
-    click.echo(to_csv(read_labels(dataset)), nl=False)
+    with reading(dataset):
+        text = to_csv(read_labels(dataset))
+    click.echo(text, nl=False)
 
 
 @labels.command("import", epilog="\b\nExample:\n  mango-trace labels import runs labels.csv")
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.local_dataset)
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 def import_labels(dataset: Path, file: IO[str]) -> None:
     """Add labels from a CSV FILE (- for standard input) to DATASET; those that are there are passed over."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Examples:
   mango-trace sample runs --simple --margin 0.1 --name tenth --mark
 """
 )
-@click.argument("dataset", type=click.Path(path_type=Path))
+@click.argument("dataset", type=places.dataset)
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed draws other runs.")
 @click.option(
     "--per-class",

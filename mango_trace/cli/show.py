@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from mango_trace.cli import places
+
 _EPILOG = """\b
 Examples:
   mango-trace show 3f2a --db verdicts.duckdb
@@ -17,9 +19,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @click.argument("trace")
 @click.option("--db", "database", type=click.Path(path_type=Path), help="Verdicts to show.")
-@click.option(
-    "--data", "dataset", type=click.Path(path_type=Path), help="Dataset to judge the trace from, instead."
-)
+@click.option("--data", "dataset", type=places.dataset, help="Dataset to judge the trace from, instead.")
 @click.option(
     "--oracles", multiple=True, type=click.Path(path_type=Path), help="Oracles to judge it by, with --data."
 )

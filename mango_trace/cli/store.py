@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
 
 if TYPE_CHECKING:
     from mango_trace.store import Dataset, TraceRecord
 
-_DATASET = click.Path(path_type=Path)
-
 
 @click.command(epilog="\b\nExample:\n  mango-trace ls runs --task 3 --fault none --format csv")
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.dataset)
 @click.option("--suite", help="Only this suite.")
 @click.option("--task", help="Only this task: its index, or a part of its name.")
 @click.option("--policy", help="Only this policy.")
@@ -61,7 +60,7 @@ def ls(
 
 
 @click.command(epilog="\b\nExample:\n  mango-trace verify runs")
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.dataset)
 def verify(dataset: Path) -> None:
     """Read every trace of DATASET and compare it with its checksums."""
     from tqdm import tqdm
@@ -81,7 +80,7 @@ def verify(dataset: Path) -> None:
 
 
 @click.command(epilog="\b\nExample:\n  mango-trace compact runs")
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.local_dataset)
 def compact(dataset: Path) -> None:
     """Merge the segments of DATASET into few, more tightly packed ones."""
     from mango_trace.store import compact_dataset, size_on_disk
@@ -102,10 +101,12 @@ Examples:
   mango-trace extract runs --sample paper --out few
 """
 )
-@click.argument("dataset", type=_DATASET)
+@click.argument("dataset", type=places.dataset)
 @click.argument("traces", nargs=-1)
 @click.option("--sample", help="The traces of this sample too.")
-@click.option("--out", type=_DATASET, required=True, help="Dataset to copy to; made where there is none.")
+@click.option(
+    "--out", type=places.local_dataset, required=True, help="Dataset to copy to; made where there is none."
+)
 def extract(dataset: Path, traces: tuple[str, ...], sample: str | None, out: Path) -> None:
     """Copy some TRACES of DATASET, with scenes and labels, into another dataset."""
     from tqdm import tqdm

@@ -20,7 +20,7 @@ import re
 import shutil
 import tempfile
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -225,9 +225,7 @@ def _read_files(directory: Path) -> dict[str, bytes]:
         raise SceneError(f"{directory}: no such scene package")
     files: dict[str, bytes] = {}
     total = 0
-    for path in sorted(directory.rglob("*")):
-        if path.is_dir():
-            continue
+    for path in _files_below(directory):
         name = path.relative_to(directory).as_posix()
         if path.is_symlink() or not _BARE_NAME.fullmatch(path.name):
             raise SceneError(f"{directory}: {name!r} is not allowed in a scene package")
@@ -236,6 +234,14 @@ def _read_files(directory: Path) -> dict[str, bytes]:
             raise SceneError(f"{directory}: larger than {_MAX_BYTES >> 20} MiB")
         files[name] = path.read_bytes()
     return files
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _files_below(path)
+        else:
+            yield path
 
 
 def _named_files(xml: str) -> frozenset[str]:
@@ -269,10 +275,13 @@ def _read_shared(folder: Path, files: Mapping[str, bytes]) -> dict[str, bytes]:
     xml = files.get("model.xml", b"").decode(errors="replace")
     found: dict[str, bytes] = {}
     total = sum(map(len, files.values()))
-    for name in sorted(_named_files(xml)):
+    wanted = {name for name in _named_files(xml) if f"{_ASSETS}/{name}" not in files}
+    try:  # one listing, because each question to remote storage takes its time
+        there = {path.name for path in folder.iterdir()} if wanted else set()
+    except (FileNotFoundError, NotADirectoryError):
+        there = set()
+    for name in sorted(wanted & there):
         path = folder / name
-        if f"{_ASSETS}/{name}" in files or not path.is_file():
-            continue
         if path.is_symlink() or folder.is_symlink():
             raise SceneError(f"{folder}: {name!r} is not allowed there")
         total += path.stat().st_size

@@ -3,6 +3,7 @@
 from mango_trace.store.dataset import Dataset
 from mango_trace.store.extract import extract_traces
 from mango_trace.store.index import TraceRecord
+from mango_trace.store.location import locate
 from mango_trace.store.metadata import Label, TraceMetadata
 from mango_trace.store.sampling import mark_sample
 from mango_trace.store.trace import Trace
@@ -19,6 +20,7 @@ __all__ = [
     "TraceRecord",
     "compact_dataset",
     "extract_traces",
+    "locate",
     "mark_sample",
     "size_on_disk",
     "verify_dataset",

@@ -16,6 +16,7 @@ from mango_trace.scene.package import ScenePackage, read_package
 from mango_trace.store.index import TraceRecord, read_index
 from mango_trace.store.labels import read_labels
 from mango_trace.store.layout import ARRAYS, CHUNK_ROWS, SCENES, SEGMENTS, read_info
+from mango_trace.store.location import forget_listings, locate, reading
 from mango_trace.store.metadata import Label
 from mango_trace.store.samples import Stratum, read_samples
 from mango_trace.store.stored import StoredArray
@@ -26,23 +27,26 @@ _KEPT_CHUNKS = 24  # decoded chunks kept at a time; bounds memory, serves traces
 
 
 class Dataset:
-    """A dataset on disk: the union of its segments.
+    """A dataset: the union of its segments.
 
     Opening never fails because of one bad segment: what cannot be read is listed in ``problems``.
 
     Args:
-        root: Directory of the dataset.
+        root: Directory of the dataset, or its URL (:func:`~mango_trace.store.location.locate`).
         without_segments: Names of segments to leave out.
 
     Raises:
-        DatasetError: The directory is no dataset at all.
+        DatasetError: The directory is no dataset at all, or cannot be reached.
         NewerFormatError: It is of a newer format.
+        UsageError: The URL is none that can be read.
     """
 
     def __init__(self, root: Path | str, *, without_segments: frozenset[str] = frozenset()) -> None:
-        self.root = Path(root)
+        self.root = locate(root)
         self._without = without_segments
-        self.info = read_info(self.root)
+        with reading(self.root):
+            forget_listings(self.root)
+            self.info = read_info(self.root)
         self.problems: list[DatasetError] = []
         self._arrays: dict[tuple[str, str, str], StoredArray] = {}
         self._chunks: dict[tuple[str, str, str, int], npt.NDArray[Any]] = {}
@@ -52,12 +56,10 @@ class Dataset:
     def records(self) -> tuple[TraceRecord, ...]:
         """Every trace, in a stable order; one that is stored twice is listed once."""
         found: dict[str, TraceRecord] = {}
-        segments = self.root / SEGMENTS
-        for segment in sorted(segments.iterdir()) if segments.is_dir() else ():
-            if not segment.is_dir() or segment.name in self._without:
-                continue
+        for segment in self._segments():
             try:
-                records = read_index(segment)
+                with reading(segment):
+                    records = read_index(segment)
             except DatasetError as error:
                 self.problems.append(error)
                 continue
@@ -87,9 +89,18 @@ class Dataset:
             )
         )
 
+    def _segments(self) -> list[Path]:
+        with reading(self.root / SEGMENTS):
+            try:
+                inside = sorted((self.root / SEGMENTS).iterdir())
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            return [path for path in inside if path.is_dir() and path.name not in self._without]
+
     def _labels(self) -> dict[str, tuple[Label, ...]]:
         try:
-            return read_labels(self.root)
+            with reading(self.root):
+                return read_labels(self.root)
         except DatasetError as error:
             self.problems.append(error)
             return {}
@@ -98,7 +109,8 @@ class Dataset:
     def samples(self) -> Mapping[str, Mapping[str, Stratum]] | None:
         """Samples by name: stratum by trace; ``None`` if they cannot be read, which is a problem then."""
         try:
-            return read_samples(self.root)
+            with reading(self.root):
+                return read_samples(self.root)
         except DatasetError as error:
             self.problems.append(error)
             return None
@@ -123,11 +135,13 @@ class Dataset:
 
         Raises:
             SceneError: It is missing, changed or malformed.
+            DatasetError: It cannot be reached.
         """
         if digest not in self._scenes:
             if not digest.isalnum():
                 raise SceneError(f"{self.root}: {digest!r} is no scene digest")
-            self._scenes[digest] = read_package(self.root / SCENES / digest)
+            with reading(self.root / SCENES / digest):
+                self._scenes[digest] = read_package(self.root / SCENES / digest)
         return self._scenes[digest]
 
     def load(
@@ -207,9 +221,10 @@ class Dataset:
 
     def _mismatch(self, record: TraceRecord, name: str, first: int, last: int) -> str:
         folder = self.root / SEGMENTS / record.segment / ARRAYS / record.group / name / "c"
-        missing = [
-            f"c/{chunk}/0" for chunk in range(first, last + 1) if not (folder / str(chunk) / "0").exists()
-        ]
+        with reading(folder):
+            missing = [
+                f"c/{chunk}/0" for chunk in range(first, last + 1) if not (folder / str(chunk) / "0").exists()
+            ]
         if missing:
             return f"{name} does not match its checksum: missing {', '.join(missing)}"
         return f"{name} does not match its checksum; chunks {self._names(record, name, first, last)}"

@@ -125,10 +125,12 @@ def read_index(segment: Path) -> list[TraceRecord]:
         NewerFormatError: Written by a newer version.
     """
     path = segment / INDEX
-    if not path.exists():
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
         return []  # its writer was killed before the first trace was complete
     try:
-        table = pq.read_table(path, partitioning=None)
+        table = pq.read_table(pa.BufferReader(content))
     except (pa.ArrowException, OSError) as error:
         raise DatasetError(f"{path}: {error}") from error
     try:

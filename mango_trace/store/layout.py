@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from zarr.codecs import BloscCodec, BytesCodec, TransposeCodec
 
 from mango_trace.errors import DatasetError, NewerFormatError
+from mango_trace.store.location import check_local
 
 FORMAT_VERSION: Final = 1
 """Version of the dataset format."""
@@ -107,7 +108,9 @@ def check_target(root: Path) -> None:
 
     Raises:
         DatasetError: It is no directory, or holds something else.
+        UsageError: It is a URL.
     """
+    check_local(root)
     if root.exists() and not root.is_dir():
         raise DatasetError(f"{root}: a file, and no directory for a dataset")
     if (root / DATASET_FILE).exists() or not root.is_dir() or not any(root.iterdir()):

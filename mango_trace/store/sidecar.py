@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from mango_trace.errors import DatasetError
+from mango_trace.store.location import check_local
 
 _Entry = TypeVar("_Entry", bound=BaseModel)
 
@@ -35,7 +36,12 @@ def read_entries(path: Path, kind: type[_Entry]) -> Iterator[tuple[int, _Entry]]
 
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
-    """Wait until no other process holds the file ``lock``; the system lets go when the process dies."""
+    """Wait until no other process holds the file ``lock``; the system lets go when the process dies.
+
+    Raises:
+        UsageError: The file would be at a URL.
+    """
+    check_local(lock)
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -34,6 +34,7 @@ from mango_trace.store.layout import (
     codecs,
     create_dataset,
 )
+from mango_trace.store.location import check_local
 from mango_trace.store.trace import Trace
 
 _SEGMENT_TRACES = 512  # the index is rewritten with every commit, so a segment stays small
@@ -228,7 +229,9 @@ def dataset_lock(root: Path, *, alone: bool) -> Iterator[None]:
 
     Raises:
         DatasetError: It is held in a way that excludes this one.
+        UsageError: It is at a URL.
     """
+    check_local(root)
     handle = os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
