@@ -9,15 +9,18 @@ from typing import Literal
 
 import click
 
+from mango_trace.cli import places
+
 _EPILOG = """\b
 Examples:
   mango-trace evaluate runs --oracles oracles --db verdicts.duckdb
   mango-trace evaluate a b --oracles my_oracle.json --db v.duckdb --workers 2 --order strict
+  mango-trace evaluate s3://bucket/runs --db verdicts.duckdb --engine ray --ray-address head:6379
 """
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("datasets", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("datasets", nargs=-1, required=True, type=places.dataset)
 @click.option(
     "--oracles",
     "oracles",
@@ -29,7 +32,23 @@ Examples:
 @click.option(
     "--db", "database", required=True, type=click.Path(path_type=Path), help="DuckDB file for the verdicts."
 )
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="How many shards are judged at the same time [default: 1; with Ray, one for each CPU].",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="Where: in processes of this machine, or as tasks of Ray.",
+)
+@click.option(
+    "--ray-address",
+    metavar="HOST:PORT",
+    help="Cluster for --engine ray [default: one is started on this machine].",
+)
 @click.option(
     "--order",
     type=click.Choice(["report", "strict"]),
@@ -53,22 +72,28 @@ def evaluate(
     datasets: tuple[Path, ...],
     oracles: tuple[Path, ...],
     database: Path,
-    workers: int,
+    workers: int | None,
+    engine: Literal["local", "ray"],
+    ray_address: str | None,
     order: Literal["report", "strict"],
     hold: int,
     rules: bool,
 ) -> None:
-    """Judge every trace of DATASETS and store the verdicts.
+    """Judge every trace of DATASETS, folders or URLs, and store the verdicts.
 
     The benchmark's own goal is judged in any case. Calling it again changes nothing, and an
     interrupted call goes on where it stopped.
     """
     from tqdm import tqdm
 
+    from mango_trace.errors import UsageError
     from mango_trace.evaluation import Options
     from mango_trace.evaluation import evaluate as run
+    from mango_trace.evaluation.engines import OnRay, local
     from mango_trace.shipped import shipped
 
+    if ray_address is not None and engine != "ray":
+        raise UsageError("--ray-address goes with --engine ray")
     started = time.monotonic()
     with tqdm(unit="trace", disable=None) as bar:
 
@@ -83,6 +108,7 @@ def evaluate(
                 database,
                 options=Options(order=order, hold=hold, rules=rules),
                 workers=workers,
+                engine=OnRay(ray_address) if engine == "ray" else local,
                 progress=progress,
             )
         except KeyboardInterrupt:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import mujoco
 
 from mango_trace.errors import BadInputError, MangoTraceError, UsageError
+from mango_trace.evaluation.engines import Engine, local
 from mango_trace.evaluation.oracle_files import OracleSet, load_oracles, unused_oracles
 from mango_trace.evaluation.rows import add_label_rows
 from mango_trace.evaluation.shard import (
@@ -20,14 +21,13 @@ from mango_trace.evaluation.shard import (
     Shard,
     ShardResult,
     forget_scenes,
-    judge_shard,
     open_dataset,
 )
 from mango_trace.oracle.goal import goal_oracle
 from mango_trace.store import Dataset, Label, TraceRecord
+from mango_trace.store.location import is_of_this_process, locate
 from mango_trace.store.verify import in_stored_order
 from mango_trace.verdicts import Rows, VerdictDatabase
-from mango_trace.workers import worker_pool
 
 SHARD_TRACES = 32
 """Traces in a shard, at most: small enough for progress, large enough to share chunks."""
@@ -68,12 +68,13 @@ class EvaluationSummary:
 
 
 def evaluate(
-    roots: Sequence[Path],
+    roots: Sequence[Path | str],
     oracle_paths: Sequence[Path],
     database: Path,
     *,
     options: Options | None = None,
-    workers: int = 1,
+    workers: int | None = 1,
+    engine: Engine = local,
     shard_traces: int = SHARD_TRACES,
     commit_every_s: float = COMMIT_EVERY_S,
     progress: Callable[[int, int], None] | None = None,
@@ -84,12 +85,14 @@ def evaluate(
     judged is stored with its error and the rest goes on.
 
     Args:
-        roots: Datasets.
+        roots: Datasets: folders or URLs.
         oracle_paths: Oracle and library files, or folders of them. The benchmark's own goal is
             judged in any case.
         database: DuckDB file to write to.
         options: How to judge.
-        workers: Processes.
+        workers: How many shards are judged at the same time; as the engine likes, when ``None``.
+        engine: Where they are judged: :func:`~mango_trace.evaluation.engines.local`, in processes of this
+            machine, :class:`~mango_trace.evaluation.engines.OnRay`, or another one.
         shard_traces: Traces that are judged together, at most.
         commit_every_s: Time after which finished shards are committed.
         progress: Called with the number of traces done and of all that are to be done.
@@ -98,16 +101,18 @@ def evaluate(
         What was done and what was wrong.
 
     Raises:
-        UsageError: A number is out of range.
+        UsageError: A number is out of range, a URL cannot be read, or an engine cannot be used.
         DatabaseError: The database cannot be written.
     """
     options = options or Options()
-    if workers < 1 or shard_traces < 1 or options.hold < 1:
+    if (workers is not None and workers < 1) or shard_traces < 1 or options.hold < 1:
         raise UsageError("workers, shard size and hold must each be at least 1")
+    places = [locate(root) for root in roots]
+    _check_shared(places, engine, workers)
     forget_scenes()
     try:
         return _evaluate(
-            roots, oracle_paths, database, options, workers, shard_traces, commit_every_s, progress
+            places, oracle_paths, database, options, workers, engine, shard_traces, commit_every_s, progress
         )
     finally:
         forget_scenes()
@@ -118,7 +123,8 @@ def _evaluate(
     oracle_paths: Sequence[Path],
     database: Path,
     options: Options,
-    workers: int,
+    workers: int | None,
+    engine: Engine,
     shard_traces: int,
     commit_every_s: float,
     progress: Callable[[int, int], None] | None,
@@ -145,20 +151,35 @@ def _evaluate(
         _keep_samples_in_step(verdicts, datasets)
         total = sum(len(shard.records) for shard in shards)
         done = 0
-        for results in _collected(_run(shards, workers), commit_every_s):
-            verdicts.commit([result.tables for result in results])
-            done += sum(result.n_traces for result in results)
-            for result in results:
-                summary.judged += result.n_traces - len(result.trace_errors)
-                summary.trace_errors.update(result.trace_errors)
-                for subject, message in result.problems:
-                    summary.note(subject, message)
-            if progress is not None:
-                progress(done, total)
+        with closing(_results(engine, shards, workers)) as found:
+            for results in _collected(found, commit_every_s):
+                verdicts.commit([result.tables for result in results])
+                done += sum(result.n_traces for result in results)
+                for result in results:
+                    summary.judged += result.n_traces - len(result.trace_errors)
+                    summary.trace_errors.update(result.trace_errors)
+                    for subject, message in result.problems:
+                        summary.note(subject, message)
+                if progress is not None:
+                    progress(done, total)
         for subject, message in (*summary.problems, *summary.trace_errors.items()):
             verdicts.note_problem(run, subject, message)
         verdicts.finish_run(run, done, len(summary.trace_errors))
     return summary
+
+
+def _check_shared(places: Sequence[Path], engine: Engine, workers: int | None) -> None:
+    """See that whoever judges can read the datasets."""
+    own = [place for place in places if is_of_this_process(place)]
+    if own and (engine is not local or workers not in (None, 1)):
+        raise UsageError(f"{own[0]}: no other process sees the memory of this one; judge it with one worker")
+
+
+def _results(
+    engine: Engine, shards: Sequence[Shard], workers: int | None
+) -> Generator[ShardResult, None, None]:
+    """What an engine yields, such that closing it ends the engine."""
+    yield from engine(shards, workers)
 
 
 def _add_new_labels(verdicts: VerdictDatabase, datasets: Sequence[Dataset]) -> None:
@@ -275,21 +296,3 @@ def _parts(records: Iterable[TraceRecord], size: int) -> Iterator[list[TraceReco
         states += record.n_states
     if part:
         yield part
-
-
-def _run(shards: Sequence[Shard], workers: int) -> Iterator[ShardResult]:
-    if workers == 1 or len(shards) <= 1:
-        yield from map(judge_shard, shards)
-        return
-    pool = worker_pool(min(workers, len(shards)))
-    try:
-        waiting = list(reversed(shards))
-        running: set[Future[ShardResult]] = set()
-        while waiting or running:
-            while waiting and len(running) < 2 * workers:  # bounds the rows that are held
-                running.add(pool.submit(judge_shard, waiting.pop()))
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

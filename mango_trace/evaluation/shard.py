@@ -173,10 +173,7 @@ def judge_shard(shard: Shard) -> ShardResult:
     try:
         workplace = _workplace(shard.root, shard.scene)
     except MangoTraceError as error:
-        for record in shard.records:
-            _add_broken_trace(rows, record, shard, [], None, str(error))
-            errors.append((record.trace_id, str(error)))
-        return ShardResult(rows.to_arrow(), len(shard.records), tuple(errors), ())
+        return broken_shard(shard, str(error))
     if workplace.goal_problem is not None:
         problems[f"{workplace.package.scene.task}.end_state"] = workplace.goal_problem
     used: dict[str, tuple[CompiledOracle, str]] = {}
@@ -195,6 +192,15 @@ def judge_shard(shard: Shard) -> ShardResult:
     for compiled, kind in used.values():
         add_oracle_rows(rows, compiled, kind)
     return ShardResult(rows.to_arrow(), len(shard.records), tuple(errors), tuple(problems.items()))
+
+
+def broken_shard(shard: Shard, reason: str) -> ShardResult:
+    """What comes of a shard of which no trace can be judged: for each a row with the reason."""
+    rows = Rows()
+    for record in shard.records:
+        _add_broken_trace(rows, record, shard, [], None, reason)
+    errors = tuple((record.trace_id, reason) for record in shard.records)
+    return ShardResult(rows.to_arrow(), len(shard.records), errors, ())
 
 
 def _fitting(
