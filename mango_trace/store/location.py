@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from mango_trace.errors import DatasetError, MangoTraceError, UnknownNameError, UsageError
 
 _MARK: Final = "://"
 _LOCAL: Final = ("", "file", "local")
+_KINDS: Final = ("abfs", "az", "ftp", "gcs", "gs", "hdfs", "hf", "memory", "s3", "sftp", "smb")
+"""Storage with folders that a URL alone names: no archives, no caches, no pages that a server lists."""
 _URL_AS_PATH: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")
 """What is left of a URL once it was taken for a path: of two slashes one goes."""
 
@@ -28,8 +30,8 @@ def locate(place: Path | str) -> Path:
     """A folder, or what stands at a URL, as a path to read from.
 
     Args:
-        place: A path, ``file:///...`` (with percent signs decoded), or ``SCHEME://...`` where fsspec
-            knows the scheme: ``s3``, ``gs``, ``az``, ``memory`` ... A path object is taken as it is.
+        place: A path, ``file:///...`` (what is percent-encoded is decoded), or the URL of storage that
+            fsspec reaches: ``s3://...``, ``gs://...``, ``az://...`` A path object is taken as it is.
 
     Returns:
         A path; for a URL an object that does what a path does, reading.
@@ -44,21 +46,20 @@ def locate(place: Path | str) -> Path:
         return Path(place)
     if scheme == "file":
         return _local(place, rest)
-    if urlsplit(place).password is not None:
+    if scheme not in _KINDS:
+        raise UnknownNameError("kind of storage", scheme, (*_KINDS, "file"))
+    if ":" in rest.partition("/")[0].rpartition("@")[0]:
         raise UsageError(f"{scheme}{_MARK}...: a URL is stored and printed, so it must not hold a password")
     try:
         from upath import UPath
-        from upath.registry import available_implementations
     except ImportError as error:
         raise UsageError(
             f"{place}: reading from a URL needs the extra 'remote': pip install 'mango-trace[remote]'"
         ) from error
-    known = available_implementations()
-    if scheme not in known:
-        raise UnknownNameError("kind of storage", scheme, known)
-    path = UPath(place)
     try:
-        _ = path.fs  # nothing is asked yet, but the package that asks must be there
+        path = UPath(place)
+        with suppress(OSError):  # not reached; named when it is read
+            _ = path.fs  # the package that reads must be there
     except (ImportError, ValueError) as error:
         raise UsageError(f"{place}: {error}") from error
     return cast("Path", path)

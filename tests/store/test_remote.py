@@ -236,18 +236,23 @@ def test_a_bucket_that_is_missing_or_cannot_be_reached_is_named(bucket, monkeypa
 @pytest.mark.parametrize(
     ("place", "error", "message"),
     [
-        ("s4://robots/runs", UnknownNameError, "no kind of storage 's4'; there are: .*, "),
+        ("ftp://127.0.0.1:{port}/runs", DatasetError, "refused"),
+        ("s4://robots/runs", UnknownNameError, "no kind of storage 's4'; there are: abfs, .*s3"),
         ("gs://robots/runs", UsageError, "gcsfs"),
-        ("simplecache::s3://robots/runs", UsageError, "no kind of storage 'simplecache::s3'"),
+        ("simplecache::s3://robots/runs", UnknownNameError, "no kind of storage 'simplecache::s3'"),
+        ("zip://runs.zip", UnknownNameError, "no kind of storage 'zip'"),
+        ("https://host/runs", UnknownNameError, "no kind of storage 'https'"),
+        ("s3:///runs", DatasetError, "bucket"),
         ("sftp://me:secret@host/runs", UsageError, "must not hold a password"),
         ("file://host/runs", UsageError, "a file URL is file:///"),
     ],
 )
-def test_a_url_that_cannot_be_read_is_wrong_use(place, error, message):
+def test_a_url_that_cannot_be_read_is_refused_with_the_reason(place, error, message):
+    place = place.format(port=free_port())
     with pytest.raises(error, match=message) as caught:
-        locate(place)
+        Dataset(place)
     assert "secret" not in str(caught.value)
-    assert run("ls", place).exit_code == 2
+    assert run("ls", place).exit_code == error.exit_code
 
 
 def test_without_the_extra_folders_work_and_a_url_names_it(root):
