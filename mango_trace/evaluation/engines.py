@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from mango_trace.errors import UsageError
@@ -30,12 +30,14 @@ from mango_trace.evaluation.shard import (
     forget_scenes,
     judge_shard,
 )
+from mango_trace.store.location import is_remote
 from mango_trace.workers import worker_pool
 
 RETRIES: Final = 3
 """How often Ray judges a shard again whose worker or node was lost."""
 
 _REACHED_WITHIN_S: Final = 10.0
+_STARTED_WITHIN_S: Final = 300.0
 _STORE_BYTES: Final = 512 << 20
 _LOCAL_SETTINGS: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -97,7 +99,7 @@ class OnRay:
     Attributes:
         address: ``HOST:PORT`` of a cluster, or ``auto`` for the one that runs on this machine. Without one,
             the session of Ray that this process has is used, or else one is started on this machine,
-            reachable from it alone, and ended with the evaluation.
+            reachable from it alone (unless Ray was imported before), and ended with the evaluation.
     """
 
     address: str | None = None
@@ -113,8 +115,8 @@ class OnRay:
             One result for each shard, as they come.
 
         Raises:
-            UsageError: Ray is not installed, there is no such cluster, or its nodes have another
-                version of the evaluator.
+            UsageError: Ray is not installed, there is no such cluster, it has no CPU, or its nodes have
+                another version of the evaluator.
         """
         if not shards:
             return
@@ -127,9 +129,13 @@ class OnRay:
                 while waiting or running:
                     at_once = workers or 2 * _cpus(ray)  # asked each time: clusters grow and shrink
                     while waiting and len(running) < at_once:
-                        shard = waiting.pop()
+                        shard = _from_anywhere(waiting.pop())
                         running[judge.remote(shard, EVALUATOR, evaluation)] = shard
-                    done, _ = ray.wait(list(running), num_returns=1)
+                    done, _ = ray.wait(list(running), num_returns=1, timeout=_STARTED_WITHIN_S)
+                    if not done and not ray.cluster_resources().get("CPU"):
+                        raise UsageError(
+                            f"no node of the Ray cluster has a CPU, for {_STARTED_WITHIN_S:g} s now"
+                        )
                     for reference in done:
                         yield _result(ray, reference, running.pop(reference))
             finally:
@@ -155,6 +161,13 @@ def _judge(shard: Shard, evaluator: str, evaluation: str) -> ShardResult:
     return judge_shard(shard)
 
 
+def _from_anywhere(shard: Shard) -> Shard:
+    """A shard whose dataset is found from another folder too; rows call it as before."""
+    if is_remote(shard.root):
+        return shard
+    return replace(shard, root=shard.root.absolute(), name=shard.dataset)
+
+
 def _result(ray: Any, reference: Any, shard: Shard) -> ShardResult:
     try:
         result: ShardResult = ray.get(reference)
@@ -163,7 +176,7 @@ def _result(ray: Any, reference: Any, shard: Shard) -> ShardResult:
         raise (cause if isinstance(cause, Exception) else error) from error
     except ray.exceptions.RayError as error:
         what = str(error).strip().partition("\n")[0]
-        return broken_shard(shard, f"its worker was lost {RETRIES + 1} times: {type(error).__name__}: {what}")
+        return broken_shard(shard, f"Ray gave it up after {RETRIES} retries: {type(error).__name__}: {what}")
     return result
 
 

@@ -71,6 +71,7 @@ class Shard:
         records: The traces, in stored order.
         oracles: Oracles that may be for them, with their libraries.
         options: How to judge.
+        name: What rows call the dataset, where that is not how ``root`` reads.
     """
 
     root: Path
@@ -78,6 +79,12 @@ class Shard:
     records: tuple[TraceRecord, ...]
     oracles: OracleSet
     options: Options
+    name: str = ""
+
+    @property
+    def dataset(self) -> str:
+        """The dataset as rows call it: as it was given."""
+        return self.name or str(self.root)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +281,7 @@ class _Work:
     ) -> None:
         metadata, trace_id, workplace = record.metadata, record.trace_id, self._workplace
         order, goal = self._shard.options.order, workplace.task.goal
-        row = trace_row(record, str(self._shard.root))
+        row = trace_row(record, self._shard.dataset)
         describe_states(row, trace, workplace.package.scene, validity, verdict)
         row["problems"] += version_notes(metadata, workplace.kinematics.model)
         if goal is not None:
@@ -306,7 +313,7 @@ def _add_broken_trace(
     goal: CompiledOracle | None,
     reason: str,
 ) -> None:
-    row = trace_row(record, str(shard.root))
+    row = trace_row(record, shard.dataset)
     row["status"], row["status_error"] = "error", reason
     rows.add("traces", row)
     add_label_rows(rows, record.trace_id, record.metadata.labels)
