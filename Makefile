@@ -7,7 +7,7 @@ export MUJOCO_GL ?= disable
 .PHONY: help setup system-packages demo rq2 test test-wheel test-slow check format bench parity build clean
 
 help:  ## List the targets.
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.installed  ## Make .venv and install everything into it.
 

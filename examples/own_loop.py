@@ -1,12 +1,12 @@
 """LIBERO's evaluation loop with a recorder in it; replace ``policy`` by yours.
 
-Usage: ``MUJOCO_GL=egl python examples/own_loop.py OUT [TASKS] [EPISODES] [STEPS]``. Where nothing can be
-rendered, ``MUJOCO_GL=disable`` does, as long as the policy looks at no images.
+``MUJOCO_GL=egl python examples/own_loop.py my_runs --episodes 2`` runs it. Where nothing can be rendered,
+``MUJOCO_GL=disable`` does, as long as the policy looks at no images.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ def policy(observation: dict[str, Any], instruction: str, rng: np.random.Generat
     return rng.uniform(-1, 1, 7)
 
 
-def main(out: str, tasks: int = 1, episodes: int = 2, steps: int = 60) -> None:
+def main(out: str, tasks: int, episodes: int, steps: int) -> None:
     """Record some episodes of the first tasks of LIBERO_10."""
     suite = benchmark.get_benchmark("libero_10")()
     rng = np.random.default_rng(0)
@@ -53,4 +53,9 @@ def main(out: str, tasks: int = 1, episodes: int = 2, steps: int = 60) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(number) for number in sys.argv[2:5]))
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("out", help="dataset to record to")
+    parser.add_argument("--tasks", type=int, default=1)
+    parser.add_argument("--episodes", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=60)
+    main(**vars(parser.parse_args()))

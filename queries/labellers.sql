@@ -1,7 +1,7 @@
--- How far people agree on what failed first
+-- How far labellers agree on what failed first
 -- answers: For every two labellers: on the traces that both labelled, how often do they name the same
 --   first failed action, and Cohen's kappa, which takes off what chance would give. The latest label of
---   each counts. Injected faults are a labeller too.
+--   each counts. Injected faults are a labeller too, except where the states refute their label.
 -- column first -- one labeller
 -- column second -- the other
 -- column n -- traces that both labelled
@@ -14,7 +14,7 @@ WITH latest AS (
     trace_id, who,
     CASE WHEN action_id IS NULL THEN 'none'
          ELSE action_id || '(' || array_to_string(coalesce(parameters, []), ', ') || ')' END AS named
-  FROM labels
+  FROM labels WHERE verified IS DISTINCT FROM false
   QUALIFY row_number() OVER (PARTITION BY trace_id, who ORDER BY position DESC) = 1
 ), pairs AS (
   SELECT a.who AS first, b.who AS second, a.named AS named_1, b.named AS named_2

@@ -6,8 +6,9 @@
 --   the plan, or the first evaluated state where none does; it is not stopped_at, which moves on
 --   with other actions where their order is free. A verdict sees effects that did not come, no motion
 --   that went wrong. So the difference says nothing about right or wrong: a perfect verdict lies
---   before the label by the time from the last success to the mistake, by more where the policy took
---   actions in another order than the plan's, and by much where the effect came and was undone later.
+--   before the label by the time from the last success to the mistake, and by much where the effect came
+--   and was undone later; it lies after the label where the policy took actions in another order than
+--   the plan's.
 -- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
 -- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
 -- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mango_trace.store import Label, TraceRecord
+from mango_trace.store.metadata import INJECTED
 from recorder.adapters.libero import DUMMY_ACTION, WARMUP_STEPS, LiberoTask, seeded_reset
 from recorder.policies.base import EpisodeContext, Policy
 from recorder.recording import RecordedEnv
@@ -90,7 +91,7 @@ def _play(
 def _labels(policy: Policy) -> tuple[Label, ...]:
     return tuple(
         Label(
-            who="injected",
+            who=INJECTED,
             action_id=label.action_id,
             parameters=label.parameters,
             action_index=label.action_index,

@@ -40,13 +40,13 @@ def annotate(
     note: str,
     who: str,
 ) -> None:
-    """Label TRACE of DATASET: which action failed first.
+    """Label TRACE of DATASET: which action failed first. Show lists the actions of the trace's plan.
 
     A label is kept beside others; evaluate takes it over, and query localisation and labellers use it.
     """
     from mango_trace.errors import UnknownNameError, UsageError
     from mango_trace.store import Dataset
-    from mango_trace.store.labels import TraceLabel, add_labels, parse_action
+    from mango_trace.store.labels import TraceLabel, add_labels, check_given, parse_action
     from mango_trace.taxonomy import TAXONOMY
 
     opened = Dataset(dataset)
@@ -70,6 +70,7 @@ def annotate(
         note=note,
     )
     _check_names(opened, record, label)
+    check_given(label)
     add_labels(dataset, [label])
     click.echo(f"{record.trace_id}: {who} says {action}")
 
@@ -96,6 +97,7 @@ def list_labels(dataset: Path, output_format: str) -> None:
             "first_failed": action_text(label),
             "failure_class": label.failure_class,
             "state": label.state,
+            "verified": label.verified,
             "note": label.note,
         }
         for record in Dataset(dataset).records
@@ -120,10 +122,13 @@ def export_labels(dataset: Path) -> None:
 @click.argument("dataset", type=places.local_dataset)
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 def import_labels(dataset: Path, file: IO[str]) -> None:
-    """Add labels from a CSV FILE (- for standard input) to DATASET; those that are there are passed over."""
+    """Add labels from a CSV FILE (- for standard input) to DATASET; those that are there are passed over.
+
+    Its columns are those that export writes; trace_id, who and first_failed must be there.
+    """
     from mango_trace.errors import MangoTraceError
     from mango_trace.store import Dataset
-    from mango_trace.store.labels import add_labels, from_csv
+    from mango_trace.store.labels import add_labels, check_given, from_csv
 
     opened = Dataset(dataset)
     good, bad = [], 0
@@ -132,6 +137,7 @@ def import_labels(dataset: Path, file: IO[str]) -> None:
             record = opened.find(label.trace_id)
             label = label.model_copy(update={"trace_id": record.trace_id})
             _check_names(opened, record, label)
+            check_given(label)
         except MangoTraceError as error:
             click.echo(f"error: {error}", err=True)
             bad += 1

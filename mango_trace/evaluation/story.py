@@ -104,8 +104,11 @@ def _lines(connection: duckdb.DuckDBPyConnection, trace_id: str, columns: int) -
         since = "" if row["first_success"] is None else f" at state {row['first_success']}"
         yield f"benchmark's goal: {row['outcome']}{since}; at the end: {row['at_end']}"
     for label in _rows(connection, "SELECT * FROM labels WHERE trace_id = $trace", trace=trace_id):
-        action = f"{label['action_id']}({', '.join(label['parameters'] or [])})"
-        yield f"label by {label['who']}: first failed {action} {label['note'] or ''}".rstrip()
+        action = (
+            f"{label['action_id']}({', '.join(label['parameters'] or [])})" if label["action_id"] else "none"
+        )
+        refuted = " (refuted by the states: does not count)" if label["verified"] is False else ""
+        yield f"label by {label['who']}: first failed {action} {label['note'] or ''}".rstrip() + refuted
     verdicts = _rows(
         connection,
         "SELECT v.*, o.name FROM verdicts v JOIN oracles o USING (oracle) WHERE trace_id = $trace "

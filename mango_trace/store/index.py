@@ -130,7 +130,8 @@ def read_index(segment: Path) -> list[TraceRecord]:
     except FileNotFoundError:
         return []  # its writer was killed before the first trace was complete
     try:
-        table = pq.read_table(pa.BufferReader(content))
+        # Not read_table: it brings in pandas and threads that may outlive the interpreter.
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DatasetError(f"{path}: {error}") from error
     try:

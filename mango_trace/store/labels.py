@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from pydantic import ConfigDict, ValidationError
 
-from mango_trace.errors import DatasetError
+from mango_trace.errors import DatasetError, UsageError
 from mango_trace.store.layout import write_atomically
-from mango_trace.store.metadata import Label
+from mango_trace.store.metadata import INJECTED, Label
 from mango_trace.store.sidecar import alone, read_entries
 
 LABELS: Final = "labels.jsonl"
@@ -78,6 +78,18 @@ def add_labels(root: Path, labels: Sequence[TraceLabel]) -> int:
             before = path.read_bytes() if path.exists() else b""
             write_atomically(path, before + b"".join(f"{one.model_dump_json()}\n".encode() for one in new))
     return len(new)
+
+
+def check_given(label: Label) -> None:
+    """See that a person can give a label.
+
+    Raises:
+        UsageError: It claims to be that of an injected fault, or gives a class to no failure.
+    """
+    if label.who == INJECTED:
+        raise UsageError(f"{INJECTED!r} is the name of injected faults; a person needs another one")
+    if label.action_id is None and label.failure_class is not None:
+        raise UsageError(f"where nothing failed there is no failure class such as {label.failure_class!r}")
 
 
 def action_text(label: Label) -> str:

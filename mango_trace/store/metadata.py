@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,9 @@ An error is never a failed policy.
 
 Fidelity: TypeAlias = Literal["integration", "physics", "positions"]
 """What the recorded states suffice for: exact restart, approximate restart, judging only."""
+
+INJECTED: Final = "injected"
+"""Who gives the labels of injected faults."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 

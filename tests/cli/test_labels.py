@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -95,3 +96,27 @@ def test_classes_are_those_of_the_taxonomy():
         "manipulation", "motion", "planning", "outcome", "infrastructure",
     }  # fmt: skip
     assert len({row["class"] for row in rows}) == len(rows) == 22
+
+
+def test_a_person_cannot_speak_as_an_injected_fault_nor_class_what_did_not_fail(tmp_path, root):
+    trace = Dataset(root).records[0].trace_id
+    forged = run("annotate", root, trace, "--first-failed", "pick_up(apple_1)", "--who", "injected")
+    assert (forged.exit_code, "name of injected faults" in forged.stderr) == (2, True)
+    classed = run("annotate", root, trace, "--first-failed", "none", "--class", "jitter")
+    assert (classed.exit_code, "no failure class" in classed.stderr) == (2, True)
+    (tmp_path / "labels.csv").write_text(
+        f"trace_id,who,first_failed\n{trace},injected,pick_up(apple_1)\n{trace},ada,none\n"
+    )
+    imported = run("labels", "import", root, tmp_path / "labels.csv")
+    assert imported.exit_code == 3
+    assert "1 labels added, 0 were there already, 1 do not fit" in imported.stdout
+
+
+def test_a_refuted_label_is_shown_as_one_and_no_labeller_agrees_with_it(tmp_path):
+    sample = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
+    listed = json.loads(run("labels", "list", sample, "--format", "json").stdout)
+    refuted = [row["trace_id"] for row in listed if row["verified"] is False]
+    assert len(refuted) == 2
+    database = tmp_path / "v.duckdb"
+    assert run("evaluate", sample, "--db", database).exit_code == 0
+    assert "(refuted by the states: does not count)" in run("show", refuted[0], "--db", database).stdout

@@ -95,7 +95,7 @@ def test_links_lead_somewhere():
 
 @pytest.mark.libero
 def test_the_example_runs(tmp_path):
-    script = [sys.executable, str(ROOT / "examples" / "own_loop.py"), str(tmp_path / "out"), "1", "2", "3"]
+    script = [sys.executable, str(ROOT / "examples" / "own_loop.py"), str(tmp_path / "out"), "--steps", "3"]
     environment = {**os.environ, "MUJOCO_GL": "disable", "PYTHONPATH": str(ROOT)}
     subprocess.run(script, check=True, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
     records = Dataset(tmp_path / "out").records
