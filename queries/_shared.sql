@@ -162,6 +162,22 @@ CREATE TEMP MACRO compared(wanted_evaluator, wanted_order, wanted_oracle, wanted
   JOIN benchmark_says(wanted_evaluator) AS b ON b.trace_id = j.trace_id
   WHERE j.trace_id IN (FROM in_sample(wanted_sample));
 
+-- The confusion matrix of every task and oracle, and in total; each_once: no trace counts twice.
+CREATE TEMP MACRO confusion_counts(
+  wanted_evaluator, wanted_order, wanted_oracle, wanted_sample) AS TABLE
+  SELECT
+    suite, task, oracle, grouping(task) AS is_total,
+    count(*) FILTER (class = 'tp') AS tp,
+    count(*) FILTER (class = 'tn') AS tn,
+    count(*) FILTER (class = 'fp') AS fp,
+    count(*) FILTER (class = 'fn') AS fn,
+    count(*) FILTER (class = 'undetermined') AS undetermined,
+    count(*) FILTER (class = 'error') AS errors,
+    count(*) FILTER (class = 'not_evaluated') AS not_evaluated,
+    count(*) = count(DISTINCT trace_id) AS each_once
+  FROM compared(wanted_evaluator, wanted_order, wanted_oracle, wanted_sample)
+  GROUP BY GROUPING SETS ((suite, task, oracle), ());
+
 -- Against labels -----------------------------------------------------------------------------
 
 -- One label a trace, so that a trace counts once: the first one that the states do not refute, else
@@ -216,3 +232,34 @@ CREATE TEMP MACRO localised(
     n.distance
   FROM labelled AS l
   LEFT JOIN named AS n ON n.trace_id = l.trace_id AND n.oracle = l.oracle;
+
+-- How often the first failed action is the label's, by what the label says, and in total. wanted_part is
+-- failure_class or label_position; where the label does not say, part is unknown.
+CREATE TEMP MACRO localised_by(
+  wanted_part, wanted_evaluator, wanted_order, wanted_oracle, wanted_who, wanted_sample) AS TABLE
+  WITH labelled AS (
+    SELECT *, coalesce(
+      CASE wanted_part WHEN 'failure_class' THEN failure_class ELSE label_position END, 'unknown') AS part
+    FROM localised(wanted_evaluator, wanted_order, wanted_oracle, wanted_who, wanted_sample)
+    WHERE counts
+  ), counted AS (
+    SELECT
+      part, grouping(part) AS is_total,
+      count(*) AS n_labelled,
+      count(*) FILTER (outcome = 'failed') AS n,
+      count(*) FILTER (outcome = 'failed' AND is_first) AS matched,
+      count(*) FILTER (outcome = 'passed') AS n_missed,
+      count(*) FILTER (outcome = 'undetermined') AS undetermined,
+      count(*) FILTER (outcome = 'error') AS errors,
+      count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
+      count(*) = count(DISTINCT trace_id) AS each_once
+    FROM labelled
+    GROUP BY GROUPING SETS ((part), ())
+  )
+  SELECT
+    CASE WHEN is_total = 1 THEN 'TOTAL' ELSE part END AS part, is_total,
+    n_labelled, n, matched, n_missed, undetermined, errors, not_evaluated,
+    ratio(matched, n) AS rate,
+    CASE WHEN each_once THEN wilson_low(matched, n) END AS low,
+    CASE WHEN each_once THEN wilson_high(matched, n) END AS high
+  FROM counted;

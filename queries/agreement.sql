@@ -24,19 +24,6 @@
 -- column undetermined -- one of the two is undetermined
 -- column errors -- one of the two is an error
 -- column not_evaluated -- one of the two was not evaluated
-WITH counted AS (
-  SELECT
-    suite, task, oracle, grouping(task) AS is_total,
-    count(*) FILTER (class = 'tp') AS tp,
-    count(*) FILTER (class = 'tn') AS tn,
-    count(*) FILTER (class = 'fp') AS fp,
-    count(*) FILTER (class = 'fn') AS fn,
-    count(*) FILTER (class = 'undetermined') AS undetermined,
-    count(*) FILTER (class = 'error') AS errors,
-    count(*) FILTER (class = 'not_evaluated') AS not_evaluated
-  FROM compared($evaluator, $order_mode, $oracle, $sample)
-  GROUP BY GROUPING SETS ((suite, task, oracle), ())
-)
 SELECT
   suite,
   CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
@@ -50,5 +37,5 @@ SELECT
   ratio(2 * tp, 2 * tp + fp + fn) AS f1,
   2 * tp + fp + fn AS f1_n,
   tp, tn, fp, fn, undetermined, errors, not_evaluated
-FROM counted
-ORDER BY is_total, suite, counted.task, oracle
+FROM confusion_counts($evaluator, $order_mode, $oracle, $sample) AS c
+ORDER BY is_total, suite, c.task, oracle

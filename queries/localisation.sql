@@ -21,8 +21,9 @@
 -- column errors -- labelled, trace or verdict is an error
 -- column not_evaluated -- labelled, no verdict
 -- column rate -- n_matched / n_failed
--- column low -- lower bound of the rate's Wilson 95 % interval
--- column high -- upper bound of the rate's Wilson 95 % interval
+-- column low -- lower bound of the rate's Wilson 95 % interval; none where several oracles count a
+--   trace more than once
+-- column high -- upper bound of the interval
 WITH counted AS (
   SELECT
     suite, task, oracle, grouping(task) AS is_total,
@@ -34,7 +35,8 @@ WITH counted AS (
     count(*) FILTER (counts AND outcome = 'passed') AS n_missed,
     count(*) FILTER (counts AND outcome = 'undetermined') AS undetermined,
     count(*) FILTER (counts AND outcome = 'error') AS errors,
-    count(*) FILTER (counts AND outcome = 'not_evaluated') AS not_evaluated
+    count(*) FILTER (counts AND outcome = 'not_evaluated') AS not_evaluated,
+    count(*) = count(DISTINCT trace_id) AS each_once
   FROM localised($evaluator, $order_mode, $oracle, $who, $sample)
   GROUP BY GROUPING SETS ((suite, task, oracle), ())
 )
@@ -44,7 +46,7 @@ SELECT
   short_digest(oracle) AS oracle,
   n_labelled, n_unverified, n_failed, n_matched, n_in_failed_set, n_missed, undetermined, errors, not_evaluated,
   ratio(n_matched, n_failed) AS rate,
-  wilson_low(n_matched, n_failed) AS low,
-  wilson_high(n_matched, n_failed) AS high
+  CASE WHEN each_once THEN wilson_low(n_matched, n_failed) END AS low,
+  CASE WHEN each_once THEN wilson_high(n_matched, n_failed) END AS high
 FROM counted
 ORDER BY is_total, suite, counted.task, oracle

@@ -19,29 +19,6 @@
 -- column low -- lower bound of the rate's Wilson 95 % interval; none where several oracles count a
 --   trace more than once
 -- column high -- upper bound of the interval
-WITH labelled AS (
-  SELECT *, coalesce(failure_class, 'unknown') AS grouped
-  FROM localised($evaluator, $order_mode, $oracle, $who, $sample)
-  WHERE counts
-), counted AS (
-  SELECT
-    grouped, grouping(grouped) AS is_total,
-    count(*) AS n_labelled,
-    count(*) FILTER (outcome = 'failed') AS n,
-    count(*) FILTER (outcome = 'failed' AND is_first) AS matched,
-    count(*) FILTER (outcome = 'passed') AS n_missed,
-    count(*) FILTER (outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (outcome = 'error') AS errors,
-    count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
-    count(*) = count(DISTINCT trace_id) AS each_once
-  FROM labelled
-  GROUP BY GROUPING SETS ((grouped), ())
-)
-SELECT
-  CASE WHEN is_total = 1 THEN 'TOTAL' ELSE grouped END AS failure_class,
-  n_labelled, n, matched, n_missed, undetermined, errors, not_evaluated,
-  ratio(matched, n) AS rate,
-  CASE WHEN each_once THEN wilson_low(matched, n) END AS low,
-  CASE WHEN each_once THEN wilson_high(matched, n) END AS high
-FROM counted
-ORDER BY is_total, grouped
+SELECT part AS failure_class, * EXCLUDE (part, is_total)
+FROM localised_by('failure_class', $evaluator, $order_mode, $oracle, $who, $sample)
+ORDER BY is_total, part

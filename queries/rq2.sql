@@ -36,33 +36,22 @@
 -- column exact_low -- lower bound of exact_rate's Wilson 95 % interval; none where low is none for
 --   that reason
 -- column exact_high -- upper bound of the interval
-WITH pairs AS (
-  SELECT c.suite, c.task, c.oracle, c.trace_id, c.class, l.counts, l.is_first
+WITH located AS (
+  SELECT
+    c.suite, c.task, c.oracle, grouping(c.task) AS is_total,
+    count(*) FILTER (l.counts) AS n_labelled,
+    count(*) FILTER (NOT l.counts) AS n_unverified,
+    count(*) FILTER (l.counts AND c.class = 'tp') AS loc_n,
+    count(*) FILTER (l.counts AND c.class = 'tp' AND l.is_first) AS exact
   FROM compared($evaluator, $order_mode, $oracle, $sample) AS c
   LEFT JOIN localised($evaluator, $order_mode, $oracle, $who, $sample) AS l
     ON l.trace_id = c.trace_id AND l.oracle IS NOT DISTINCT FROM c.oracle
-), counted AS (
-  SELECT
-    suite, task, oracle, grouping(task) AS is_total,
-    count(*) FILTER (class = 'tp') AS tp,
-    count(*) FILTER (class = 'tn') AS tn,
-    count(*) FILTER (class = 'fp') AS fp,
-    count(*) FILTER (class = 'fn') AS fn,
-    count(*) FILTER (class = 'undetermined') AS undetermined,
-    count(*) FILTER (class = 'error') AS errors,
-    count(*) FILTER (class = 'not_evaluated') AS not_evaluated,
-    count(*) FILTER (counts) AS n_labelled,
-    count(*) FILTER (NOT counts) AS n_unverified,
-    count(*) FILTER (counts AND class = 'tp') AS loc_n,
-    count(*) FILTER (counts AND class = 'tp' AND is_first) AS exact,
-    count(*) = count(DISTINCT trace_id) AS each_once
-  FROM pairs
-  GROUP BY GROUPING SETS ((suite, task, oracle), ())
+  GROUP BY GROUPING SETS ((c.suite, c.task, c.oracle), ())
 )
 SELECT
-  suite,
-  CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
-  short_digest(oracle) AS oracle,
+  c.suite,
+  CASE WHEN c.is_total = 1 THEN 'TOTAL' ELSE c.task END AS task,
+  short_digest(c.oracle) AS oracle,
   tp + tn + fp + fn AS n,
   tp, tn, fp, fn,
   ratio(tp + tn, tp + tn + fp + fn) AS accuracy,
@@ -75,5 +64,8 @@ SELECT
   ratio(exact, loc_n) AS exact_rate,
   CASE WHEN each_once THEN wilson_low(exact, loc_n) END AS exact_low,
   CASE WHEN each_once THEN wilson_high(exact, loc_n) END AS exact_high
-FROM counted
-ORDER BY is_total, suite, counted.task, oracle
+FROM confusion_counts($evaluator, $order_mode, $oracle, $sample) AS c
+JOIN located AS l
+  ON l.is_total = c.is_total AND l.suite IS NOT DISTINCT FROM c.suite
+  AND l.task IS NOT DISTINCT FROM c.task AND l.oracle IS NOT DISTINCT FROM c.oracle
+ORDER BY c.is_total, c.suite, c.task, c.oracle
