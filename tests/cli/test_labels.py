@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -113,10 +114,28 @@ def test_a_person_cannot_speak_as_an_injected_fault_nor_class_what_did_not_fail(
 
 
 def test_a_refuted_label_is_shown_as_one_and_no_labeller_agrees_with_it(tmp_path):
-    sample = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
+    sample = shutil.copytree(Path(__file__).parents[2] / "datasets" / "libero-10-sample", tmp_path / "sample")
+    injected = [record for record in Dataset(sample).records if record.metadata.labels]
+    refuted = [record for record in injected if record.metadata.labels[0].verified is False]
+    assert (len(injected), len(refuted)) == (32, 2)
+    for record in refuted:
+        assert (
+            run("annotate", sample, record.trace_id, "--first-failed", "none", "--who", "zoe").exit_code == 0
+        )
     listed = json.loads(run("labels", "list", sample, "--format", "json").stdout)
-    refuted = [row["trace_id"] for row in listed if row["verified"] is False]
-    assert len(refuted) == 2
+    assert {row["trace_id"] for row in listed if row["verified"] is False} == {r.trace_id for r in refuted}
     database = tmp_path / "v.duckdb"
     assert run("evaluate", sample, "--db", database).exit_code == 0
-    assert "(refuted by the states: does not count)" in run("show", refuted[0], "--db", database).stdout
+    shown = run("show", refuted[0].trace_id, "--db", database).stdout.splitlines()
+    assert [
+        line.endswith("(refuted by the states: does not count)") for line in shown if "label by" in line
+    ] == [
+        True,
+        False,
+    ]
+    assert json.loads(run("query", "labellers", "--db", database, "--format", "json").stdout) == []
+    counted = next(record for record in injected if record not in refuted)
+    assert run("annotate", sample, counted.trace_id, "--first-failed", "none", "--who", "zoe").exit_code == 0
+    assert run("evaluate", sample, "--db", database).exit_code == 0
+    [pair] = json.loads(run("query", "labellers", "--db", database, "--format", "json").stdout)
+    assert (pair["first"], pair["second"], pair["n"], pair["n_equal"]) == ("injected", "zoe", 1, 0)
