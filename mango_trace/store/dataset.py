@@ -65,7 +65,7 @@ class Dataset:
                 continue
             for record in records:
                 found.setdefault(record.trace_id, record)
-        for trace_id, labels in self._labels().items():
+        for trace_id, labels in self.given_labels.items():
             if trace_id in found:
                 found[trace_id] = _with_labels(found[trace_id], labels)
         for sample, members in (self.samples or {}).items():
@@ -97,7 +97,9 @@ class Dataset:
                 return []
             return [path for path in inside if path.is_dir() and path.name not in self._without]
 
-    def _labels(self) -> dict[str, tuple[Label, ...]]:
+    @cached_property
+    def given_labels(self) -> Mapping[str, tuple[Label, ...]]:
+        """Labels that stand beside the traces, by trace; none, and a problem, if they cannot be read."""
         try:
             with reading(self.root):
                 return read_labels(self.root)
@@ -181,6 +183,16 @@ class Dataset:
             success=read["step/success"][:, 0],
             metadata=record.metadata,
         )
+
+    def load_as_stored(self, record: TraceRecord) -> Trace:
+        """Read a trace whole, without the labels that stand beside it, to store it elsewhere.
+
+        Raises:
+            TraceError: See :meth:`load`.
+        """
+        given = self.given_labels.get(record.trace_id, ())
+        own = tuple(label for label in record.metadata.labels if label not in given)
+        return replace(self.load(record), metadata=record.metadata.model_copy(update={"labels": own}))
 
     def _read(self, record: TraceRecord, name: str, verify: bool) -> npt.NDArray[Any]:
         is_state = name.startswith("state/")

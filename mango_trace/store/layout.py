@@ -7,6 +7,7 @@
     DATASET/labels.jsonl                     what people say failed first, one label a line
     DATASET/samples.jsonl                    which traces were drawn for which sample, one a line
     DATASET/scenes/<sha256>/                 scene packages
+    DATASET/scenes/assets/                   files that several scenes name
     DATASET/segments/<id>/states.zarr        Zarr v3 arrays, traces concatenated along time
     DATASET/segments/<id>/episodes.parquet   the commit point: a trace exists when its row does
 """

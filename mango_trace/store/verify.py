@@ -95,7 +95,7 @@ def compact_dataset(root: Path) -> tuple[int, int]:
 def _copy(dataset: Dataset, writer: DatasetWriter) -> None:
     """Write every trace again and read it back."""
     for record in in_stored_order(dataset.records):
-        writer.add(dataset.load(record), recorded_at=record.recorded_at)
+        writer.add(dataset.load_as_stored(record), recorded_at=record.recorded_at)
     writer.close()
     others = frozenset(path.name for path in (dataset.root / SEGMENTS).iterdir())
     merged = Dataset(dataset.root, without_segments=others - {path.name for path in writer.segments})

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from mango_trace.cli.main import cli
 from mango_trace.errors import DatasetError
-from mango_trace.store import Dataset, extract_traces, verify_dataset
+from mango_trace.store import Dataset, compact_dataset, extract_traces, verify_dataset
+from mango_trace.store.labels import TraceLabel, add_labels, read_labels
 from tests.synthetic import make_dataset
 
 
@@ -38,6 +39,23 @@ def test_copying_again_changes_nothing_and_more_adds(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in target.rglob("*") if path.is_file()} == files
     assert len(list(extract_traces(source, source.records, target))) == 2
     assert len(Dataset(target).records) == 4
+
+
+def test_labels_of_people_stay_theirs_when_traces_are_copied_or_compacted(tmp_path):
+    root = make_dataset(tmp_path, 2)
+    first = Dataset(root).records[0]
+    own = first.metadata.labels
+    label = TraceLabel(trace_id=first.trace_id, who="ada", action_id="pick_up", parameters=("apple_1",))
+    add_labels(root, [label])
+    target = tmp_path / "few"
+    for _ in range(2):  # also where the trace is there already
+        list(extract_traces(Dataset(root), [Dataset(root).find(first.trace_id)], target))
+    compact_dataset(root)
+    for place in (root, target):
+        assert read_labels(place) == {first.trace_id: (label.label,)}
+        assert Dataset(place).find(first.trace_id).metadata.labels == (*own, label.label)
+        (place / "labels.jsonl").unlink()
+        assert Dataset(place).find(first.trace_id).metadata.labels == own
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path):
