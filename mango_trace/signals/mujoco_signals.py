@@ -25,10 +25,10 @@ from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
 from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Geoms, Part, States
-from mango_trace.signals.bounds import BodyBounds, PlacedBounds, bounds_of, box_of, may_touch
-from mango_trace.signals.boxes import MOST_PAIRS, comparable, overlap
 from mango_trace.signals.collision import PairContacts
 from mango_trace.signals.poses import POSE_FIELDS, BatchPoses, Pose, Poses, computable
+from mango_trace.signals.shapes import Shapes, box_of, comparable, shapes_of
+from mango_trace.signals.touching import Touching
 from mango_trace.signals.validity import Validity, check_states, quaternion_starts
 from mango_trace.truth import Mask
 
@@ -98,8 +98,8 @@ class SceneKinematics:
         self._pristine = pristine(self.model)
         self._applied: Overrides = {}
         self._geoms: dict[GeomGroup, Geoms] = {}
-        self._bounds: dict[bytes, tuple[BodyBounds, ...]] = {}
-        self._comparable: dict[tuple[bytes, bytes], bool] = {}
+        self._shapes: dict[bytes, Shapes] = {}
+        self._comparable: dict[tuple[GeomGroup, GeomGroup], bool] = {}
         self._pose_fields: dict[str, dict[str, Floats]] = {}
 
     def signals(
@@ -197,25 +197,25 @@ class SceneKinematics:
             self._geoms[group] = np.array(self._find_geoms(group), dtype=np.intp)
         return self._geoms[group]
 
-    def bounds(self, geoms: Geoms) -> tuple[BodyBounds, ...]:
-        """What encloses geoms, one for each body that carries any."""
+    def by_body(self, group: GeomGroup) -> tuple[Geoms, ...]:
+        """Geom numbers of a group, apart for each body that carries any."""
+        geoms = self.geoms(group)
+        carrier = self.model.geom_bodyid[geoms]
+        return tuple(geoms[carrier == body] for body in np.unique(carrier))
+
+    def shapes(self, geoms: Geoms) -> Shapes:
+        """Shapes of geoms of one body, as they were compiled."""
         key = geoms.tobytes()
-        if key not in self._bounds:
-            self._bounds[key] = bounds_of(self.model, geoms)
-        return self._bounds[key]
+        if key not in self._shapes:
+            self._shapes[key] = shapes_of(self.model, geoms)
+        return self._shapes[key]
 
-    def boxes_comparable(self, geoms_1: Geoms, geoms_2: Geoms) -> bool:
-        """Whether it is worth while and right to compare boxes without MuJoCo."""
-        key = geoms_1.tobytes(), geoms_2.tobytes()
-        if key not in self._comparable:
-            pairs = len(self.split_boxes(geoms_1)[0]) * len(self.split_boxes(geoms_2)[0])
-            self._comparable[key] = 0 < pairs <= MOST_PAIRS and comparable(self.model, geoms_1, geoms_2)
-        return self._comparable[key]
-
-    def split_boxes(self, geoms: Geoms) -> tuple[Geoms, Geoms]:
-        """Boxes among some geoms, and the others."""
-        boxes = self.model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_BOX
-        return geoms[boxes], geoms[~boxes]
+    def comparable(self, first: GeomGroup, second: GeomGroup) -> bool:
+        """Whether nothing but geometry decides if two groups touch."""
+        if (first, second) not in self._comparable:
+            geoms = self.geoms(first), self.geoms(second)
+            self._comparable[first, second] = comparable(self.model, *geoms)
+        return self._comparable[first, second]
 
     def shared_pass(self, group: GeomGroup) -> tuple[str, Geoms]:
         """Geoms that are looked at together when a group is asked about, and a name for them."""
@@ -273,36 +273,35 @@ class BatchSignals:
             for start, trace, length in zip(self.starts[:-1], traces, lengths, strict=True)
         ]
         self.settled: npt.NDArray[np.intp] = np.repeat(np.array(settled, dtype=np.intp), lengths)
-        self._qpos = np.concatenate([trace.states["qpos"].T for trace in traces], axis=1)
+        self._qpos = self._joined("qpos")
         self._mocap: tuple[Floats, Floats] | None = None
         if self._model.nmocap and {"mocap_pos", "mocap_quat"} <= traces[0].states.keys():
             self._mocap = self._joined("mocap_pos"), self._joined("mocap_quat")
         self.validity: tuple[Validity, ...] = tuple(self._check(trace) for trace in traces)
         self._valid = np.concatenate([validity.valid for validity in self.validity])
         if not self._valid.all():
-            self._qpos[:, ~self._valid] = self._model.qpos0[:, None]
+            self._qpos[~self._valid] = self._model.qpos0
             for values in self._mocap or ():
-                values[:, ~self._valid] = np.resize((1.0, 0.0, 0.0, 0.0), len(values))[:, None]
+                values[~self._valid] = np.resize((1.0, 0.0, 0.0, 0.0), values.shape[1])
         distinct = {trace.model_key: trace for trace in traces}
         numbers = {key: number for number, key in enumerate(distinct)}
         self._versions = [trace.overrides for trace in distinct.values()]
         self._version = np.repeat([numbers[trace.model_key] for trace in traces], lengths)
         self._fields = [kinematics.pose_fields(trace) for trace in distinct.values()]
-        self._shortcuts = kinematics.prefilter and not _shapes(self._versions[0])
-        self._contacts = PairContacts(
-            self._model,
-            self._data,
-            self._loaded,
-            self._sections,
-            self.n_states,
-            restrict=self._shortcuts,
+        shortcuts = kinematics.prefilter and not _shapes(self._versions[0])
+        self._touching = Touching(
+            kinematics,
+            PairContacts(
+                self._model, self._data, self._loaded, self._sections, self.n_states, restrict=shortcuts
+            ),
+            lambda: self._poses,
+            self._valid,
+            partial(kinematics.shape, self._versions[0]),
+            shortcuts=shortcuts,
         )
-        self._places: dict[int, PlacedBounds] = {}
-        self._gates: dict[tuple[bytes, bytes], Mask] = {}
-        self._answers: dict[tuple[bytes, bytes], tuple[Mask, Mask]] = {}
 
     def _joined(self, component: str) -> Floats:
-        return np.concatenate([trace.states[component].T for trace in self._traces], axis=1)
+        return np.concatenate([trace.states[component] for trace in self._traces])
 
     def _check(self, trace: TraceStates) -> Validity:
         states = trace.states
@@ -328,18 +327,17 @@ class BatchSignals:
 
     def position(self, name: str) -> Floats:
         """See :meth:`Signals.position`."""
-        return np.broadcast_to(self._pose_of(name).position, (3, self.n_states)).T
+        return np.broadcast_to(self._pose_of(name).position, (self.n_states, 3))
 
     def rotation(self, name: str) -> Floats:
         """See :meth:`Signals.rotation`."""
-        rotation = self._pose_of(name).rotation
-        return np.moveaxis(np.broadcast_to(rotation, (3, 3, self.n_states)), 2, 0)
+        return np.broadcast_to(self._pose_of(name).rotation, (self.n_states, 3, 3))
 
     def middle(self, name: str) -> Floats:
         """See :meth:`Signals.middle`."""
         low, high = self._box(name)
         middle = self._pose_of(name).apply((low + high) / 2)
-        return np.broadcast_to(middle, (3, self.n_states)).T
+        return np.broadcast_to(middle, (self.n_states, 3))
 
     def half_box(self, name: str) -> Floats:
         """See :meth:`Signals.half_box`."""
@@ -358,7 +356,7 @@ class BatchSignals:
 
     def joint(self, name: str) -> Floats:
         """See :meth:`Signals.joint`."""
-        position: Floats = self._qpos[int(self._model.joint(name).qposadr[0])]
+        position: Floats = self._qpos[:, int(self._model.joint(name).qposadr[0])]
         return position
 
     def velocity(self, name: str) -> tuple[Floats, Floats]:
@@ -380,48 +378,11 @@ class BatchSignals:
 
     def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
         """See :meth:`Signals.in_contact`."""
-        key = self._kin.geoms(first).tobytes(), self._kin.geoms(second).tobytes()
-        nowhere = np.zeros(self.n_states, dtype=np.bool_)
-        asked, touching = self._answers.get(key, (nowhere, nowhere))
-        todo = where & self._valid & ~asked
-        if todo.any():
-            touching = touching | self._find_contact(first, second, todo)
-            self._answers[key] = asked | todo, touching
-        return touching & where
-
-    def _find_contact(self, first: GeomGroup, second: GeomGroup, todo: Mask) -> Mask:
-        geoms_1, geoms_2 = self._kin.geoms(first), self._kin.geoms(second)
-        touching = np.zeros(self.n_states, dtype=np.bool_)
-        if self._shortcuts:
-            todo = todo & self._may_touch(geoms_1, geoms_2)
-            if self._kin.boxes_comparable(geoms_1, geoms_2):
-                touching, todo = self._by_boxes(geoms_1, geoms_2, todo)
-        if todo.any():
-            rows = self.contacts(first, second, todo)
-            touching |= rows.any_per_state(rows.active, self.n_states)
-        return touching
-
-    def _by_boxes(self, geoms_1: Geoms, geoms_2: Geoms, asked: Mask) -> tuple[Mask, Mask]:
-        """States in which boxes of both touch, and those in which a collision pass must tell."""
-        boxes_1, other_1 = self._kin.split_boxes(geoms_1)
-        boxes_2, other_2 = self._kin.split_boxes(geoms_2)
-        states = np.flatnonzero(asked)
-        surely, unclear = overlap(self._model, boxes_1, boxes_2, self._poses, states)
-        touching, rest = np.zeros_like(asked), np.zeros_like(asked)
-        touching[states], rest[states] = surely, unclear
-        for one, other in ((other_1, geoms_2), (boxes_1, other_2)):
-            if one.size and other.size:
-                rest |= asked & self._may_touch(one, other)
-        return touching, rest & ~touching
+        return self._touching.in_contact(first, second, where)
 
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """See :meth:`Signals.contacts`."""
-        parts = self._kin.geoms(first), self._kin.geoms(second)
-        (name_1, whole_1), (name_2, whole_2) = self._kin.shared_pass(first), self._kin.shared_pass(second)
-        where = where & self._valid
-        if self._shortcuts:
-            where = where & self._may_touch(*parts)
-        return self._contacts.rows((name_1, name_2), (whole_1, whole_2), parts, where)
+        return self._touching.contacts(first, second, where)
 
     # -- poses
 
@@ -446,12 +407,12 @@ class BatchSignals:
     def _loaded(self, states: States) -> Iterator[int]:
         """Put states into the simulator's data one by one, all poses computed, those of geoms too."""
         model, data, forward = self._model, self._data, mujoco.mj_kinematics
-        qpos, target = np.ascontiguousarray(self._qpos[:, states].T), data.qpos
-        for row, state in enumerate(states.tolist()):
-            target[:] = qpos[row]
+        qpos, target = self._qpos, data.qpos
+        for state in states.tolist():
+            target[:] = qpos[state]
             if self._mocap is not None:
-                data.mocap_pos[:] = self._mocap[0][:, state].reshape(-1, 3)
-                data.mocap_quat[:] = self._mocap[1][:, state].reshape(-1, 4)
+                data.mocap_pos[:] = self._mocap[0][state].reshape(-1, 3)
+                data.mocap_quat[:] = self._mocap[1][state].reshape(-1, 4)
             forward(model, data)
             yield state
 
@@ -467,27 +428,6 @@ class BatchSignals:
     def _pose_of(self, name: str) -> Pose:
         is_site, index = self._frame(name)
         return self._poses.site(index) if is_site else self._poses.body(index)
-
-    # -- where contacts are possible at all
-
-    def _may_touch(self, geoms_1: Geoms, geoms_2: Geoms) -> Mask:
-        """States in which the bounds of any two bodies meet: a superset of the contacts."""
-        self._kin.shape(self._versions[0])
-        key = geoms_1.tobytes(), geoms_2.tobytes()
-        if key not in self._gates:
-            meet = np.zeros(self.n_states, dtype=np.bool_)
-            for first in self._kin.bounds(geoms_1):
-                for second in self._kin.bounds(geoms_2):
-                    states, alike = may_touch(self._placed(first), self._placed(second))
-                    meet[slice(None) if alike and states.size else states] = True
-            self._gates[key] = meet
-        return self._gates[key]
-
-    def _placed(self, bounds: BodyBounds) -> PlacedBounds:
-        key = id(bounds)  # what is stored keeps it alive
-        if key not in self._places:
-            self._places[key] = PlacedBounds.of(bounds, self._poses)
-        return self._places[key]
 
     def _box(self, name: str) -> tuple[Floats, Floats]:
         """Box around the geoms of a thing's own body, in its frame; child bodies are left out."""
@@ -512,8 +452,8 @@ class _StatewisePoses:
 
     def body(self, index: int) -> Pose:
         """Pose of a body."""
-        return Pose(self._bodies[0][:, index].T, self._bodies[1][:, index].T.reshape(3, 3, -1))
+        return Pose(self._bodies[0][:, index], self._bodies[1][:, index].reshape(-1, 3, 3))
 
     def site(self, index: int) -> Pose:
         """Pose of a site."""
-        return Pose(self._sites[0][:, index].T, self._sites[1][:, index].T.reshape(3, 3, -1))
+        return Pose(self._sites[0][:, index], self._sites[1][:, index].reshape(-1, 3, 3))

@@ -1,56 +1,58 @@
-"""Poses of bodies and sites in many states at once.
+"""Poses of bodies and sites in many states.
 
-This is MuJoCo's ``mj_kinematics`` over arrays: every link of a chain takes a few operations on all
-states together, and only bodies that are asked about are computed. Positions of free bodies are the
-recorded numbers themselves. All else equals MuJoCo's result to rounding, not to the last bit; where
-that could decide an answer, :meth:`mango_trace.signals.base.Signals.exact_pose` is asked.
+This is MuJoCo's ``mj_kinematics`` for the bodies that are asked about and those that carry them, and for
+no others. Positions of free bodies are the recorded numbers themselves. All else equals MuJoCo's result to
+rounding, not to the last bit; where that could decide an answer,
+:meth:`mango_trace.signals.base.Signals.exact_pose` is asked.
 
 Source: MuJoCo's documentation of forward kinematics and the definition of its joint types.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from mango_trace.signals.base import Floats
+from mango_trace.signals.compiled import compiled
 
 POSE_FIELDS: Final = ("body_pos", "body_quat", "site_pos", "site_quat", "jnt_pos", "jnt_axis", "qpos0")
 """Fields of the model that poses depend on, beside its structure."""
 
-_IDENTITY: Final = np.eye(3)
+_Vector: TypeAlias = tuple[float, float, float]
+_Quaternion: TypeAlias = tuple[float, float, float, float]
+
+_Numbers: TypeAlias = npt.NDArray[np.intp]
+
+_NONE: Final = np.zeros(0, dtype=np.intp)
 _UNIT: Final = 1e-9  # how far from 1 the length of a quaternion or an axis may be
+_FREE: Final = int(mujoco.mjtJoint.mjJNT_FREE)
+_BALL: Final = int(mujoco.mjtJoint.mjJNT_BALL)
+_SLIDE: Final = int(mujoco.mjtJoint.mjJNT_SLIDE)
+_SMALLEST: Final = float(mujoco.mjMINVAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """A frame in ``N`` states; what is the same in all of them has one column instead of ``N``.
+    """A frame in ``N`` states; what is the same in all of them has one row instead of ``N``.
 
     Attributes:
-        position: Origin in the world, ``(3, N)`` m.
-        rotation: Rotation from the frame to the world, ``(3, 3, N)``.
+        position: Origin in the world, ``(N, 3)`` m.
+        rotation: Rotation from the frame to the world, ``(N, 3, 3)``.
     """
 
     position: Floats
     rotation: Floats
 
     def apply(self, point: Floats) -> Floats:
-        """World position of a point of the frame: ``(3,)`` or ``(3, N)`` to ``(3, N)``."""
-        return self.position + rotated(self.rotation, point)
-
-    def at(self, states: npt.NDArray[np.intp]) -> Pose:
-        """The frame in some of the states; what never moves stays as it is."""
-        position, rotation = self.position, self.rotation
-        if position.shape[1] > 1:
-            position = position[:, states]
-        if rotation.shape[2] > 1:
-            rotation = rotation[:, :, states]
-        return Pose(position, rotation)
+        """World position of a point ``(3,)`` of the frame, ``(N, 3)``."""
+        return np.asarray(self.position + self.rotation @ point)
 
 
 class Poses(Protocol):
@@ -63,14 +65,40 @@ class Poses(Protocol):
         """Pose of a site."""
 
 
+class _Links(NamedTuple):
+    """A chain of frames, each fixed in the one before, then moved by joints.
+
+    ``V`` versions of the model, ``L`` links, ``J`` joints of all of them in order.
+    """
+
+    place: Floats
+    """Origins, ``(V, L, 3)`` m."""
+    turn: Floats
+    """Quaternions, ``(V, L, 4)``."""
+    mocap: npt.NDArray[np.intp]
+    """Number of the mocap body that a link is, or -1, ``(L,)``."""
+    joints: npt.NDArray[np.intp]
+    """How many joints each link has, ``(L,)``."""
+    kind: npt.NDArray[np.intp]
+    """MuJoCo's type of each joint, ``(J,)``."""
+    start: npt.NDArray[np.intp]
+    """Where each joint starts in ``qpos``, ``(J,)``."""
+    axis: Floats
+    """Axes, ``(V, J, 3)``."""
+    anchor: Floats
+    """Points that joints turn about, ``(V, J, 3)`` m."""
+    zero: Floats
+    """``qpos`` at which a hinge or slide has not moved, ``(V, J)``."""
+
+
 class BatchPoses:
-    """Poses computed over arrays, each body once.
+    """Poses that are computed when they are asked for, each once.
 
     Args:
         model: The model; its structure is read, the fields come from ``fields``.
-        qpos: Positions, one row a coordinate: ``(nq, N)``.
-        mocap: Positions ``(3 * nmocap, N)`` and wxyz quaternions ``(4 * nmocap, N)`` of mocap
-            bodies, or ``None``.
+        qpos: Positions, ``(N, nq)``.
+        mocap: Positions ``(N, 3 * nmocap)`` and wxyz quaternions ``(N, 4 * nmocap)`` of mocap bodies, or
+            ``None``.
         fields: Values of :data:`POSE_FIELDS`, one entry for each version of the model.
         version: Version of the model that each state belongs to, ``(N,)``.
     """
@@ -83,11 +111,17 @@ class BatchPoses:
         fields: Sequence[Mapping[str, Floats]],
         version: npt.NDArray[np.intp],
     ) -> None:
-        self._model, self._qpos, self._mocap, self._version = model, qpos, mocap, version
+        self._model, self._version = model, version
+        self._qpos = np.ascontiguousarray(qpos)
+        self._has_mocap = mocap is not None
+        positions, quaternions = mocap or (np.zeros((0, 0)), np.zeros((0, 0)))
+        self._mocap = np.ascontiguousarray(positions), np.ascontiguousarray(quaternions)
         self._fields = {name: np.stack([one[name] for one in fields]) for name in POSE_FIELDS}
-        nothing = Pose(np.zeros((3, 1)), np.eye(3)[:, :, None])
-        self._bodies: dict[int, Pose] = {0: nothing}
+        self._bodies: dict[int, Pose] = {0: Pose(np.zeros((1, 3)), np.eye(3)[None])}
         self._sites: dict[int, Pose] = {}
+        # Several things hang on these, so they are kept when they are passed on the way.
+        children = np.bincount(model.body_parentid[1:], minlength=model.nbody)
+        self._branching = frozenset(np.flatnonzero(children > 1).tolist())
 
     def body(self, index: int) -> Pose:
         """Pose of a body."""
@@ -98,55 +132,65 @@ class BatchPoses:
     def site(self, index: int) -> Pose:
         """Pose of a site."""
         if index not in self._sites:
-            carrier = self.body(int(self._model.site_bodyid[index]))
-            rotation = matrices(self._field("site_quat", index))
-            self._sites[index] = Pose(
-                carrier.apply(self._field("site_pos", index)),
-                product(carrier.rotation, rotation),
-            )
+            carrier, number = int(self._model.site_bodyid[index]), np.array([index])
+            links = self._links(("site_pos", "site_quat"), number, np.array([-1]), np.array([0]), _NONE)
+            self._sites[index] = self._follow(self.body(carrier), links)
         return self._sites[index]
 
     def _find_body(self, index: int) -> Pose:
-        model = self._model
-        first, count = int(model.body_jntadr[index]), int(model.body_jntnum[index])
-        if count == 1 and model.jnt_type[first] == mujoco.mjtJoint.mjJNT_FREE:
-            start = int(model.jnt_qposadr[first])
-            quaternion = _normalized(self._qpos[start + 3 : start + 7])
-            return Pose(self._qpos[start : start + 3], matrices(quaternion))
-        parent = self.body(int(model.body_parentid[index]))
-        place, turn = self._field("body_pos", index), self._field("body_quat", index)
-        mocap = int(model.body_mocapid[index])
-        if mocap >= 0 and self._mocap is not None:
-            place = self._mocap[0][3 * mocap : 3 * mocap + 3]
-            turn = _normalized(self._mocap[1][4 * mocap : 4 * mocap + 4])
-        pose = Pose(parent.apply(place), product(parent.rotation, matrices(turn)))
-        for joint in range(first, first + count):
-            pose = self._moved(pose, joint)
-        return pose
+        model, chain = self._model, [index]
+        if self._is_free(index):
+            start = int(model.jnt_qposadr[model.body_jntadr[index]])
+            return Pose(self._qpos[:, start : start + 3].copy(), _matrices(self._qpos, start + 3))
+        parent = int(model.body_parentid[index])
+        while parent not in self._bodies and parent not in self._branching and not self._is_free(parent):
+            chain.append(parent)
+            parent = int(model.body_parentid[parent])
+        bodies = np.array(chain[::-1])
+        counts = model.body_jntnum[bodies]
+        joints = np.concatenate(
+            [first + np.arange(count) for first, count in zip(model.body_jntadr[bodies], counts, strict=True)]
+        )
+        mocap = model.body_mocapid[bodies] if self._has_mocap else np.full(len(bodies), -1)
+        links = self._links(("body_pos", "body_quat"), bodies, mocap, counts, joints.astype(np.intp))
+        return self._follow(self.body(parent), links)
 
-    def _moved(self, pose: Pose, joint: int) -> Pose:
-        """A body's pose after one more of its joints."""
-        start, kind = int(self._model.jnt_qposadr[joint]), self._model.jnt_type[joint]
-        axis = self._field("jnt_axis", joint)
-        travel = self._qpos[start] - self._field("qpos0", start)[0]
-        if kind == mujoco.mjtJoint.mjJNT_SLIDE:
-            return Pose(pose.position + rotated(pose.rotation, axis) * travel, pose.rotation)
-        if kind == mujoco.mjtJoint.mjJNT_HINGE:
-            rotation = _turned(pose.rotation, axis, travel)
-        else:
-            quaternion = _normalized(self._qpos[start : start + 4])
-            rotation = product(pose.rotation, matrices(quaternion))
-        anchor = self._field("jnt_pos", joint)
-        if not anchor.any():
-            return Pose(pose.position, rotation)
-        return Pose(pose.apply(anchor) - rotated(rotation, anchor), rotation)
+    def _links(
+        self, names: tuple[str, str], frames: _Numbers, mocap: _Numbers, counts: _Numbers, joints: _Numbers
+    ) -> _Links:
+        fields, start = self._fields, self._model.jnt_qposadr[joints].astype(np.intp)
+        return _Links(
+            np.take(fields[names[0]], frames, axis=1),  # unlike indexing it always gives the same layout
+            np.take(fields[names[1]], frames, axis=1),
+            mocap.astype(np.intp),
+            counts.astype(np.intp),
+            self._model.jnt_type[joints].astype(np.intp),
+            start,
+            np.take(fields["jnt_axis"], joints, axis=1),
+            np.take(fields["jnt_pos"], joints, axis=1),
+            np.take(fields["qpos0"], start, axis=1),
+        )
 
-    def _field(self, name: str, index: int) -> Floats:
-        """Numbers of one element, ``(k, N)``, or ``(k, 1)`` if all versions have the same."""
-        values = self._fields[name][:, index].reshape(len(self._fields[name]), -1)
-        if (values == values[0]).all():
-            return np.asarray(values[:1].T)
-        return np.asarray(values[self._version].T)
+    def _is_free(self, body: int) -> bool:
+        joint = int(self._model.body_jntadr[body])
+        return joint >= 0 and int(self._model.jnt_type[joint]) == _FREE
+
+    def _follow(self, carrier: Pose, links: _Links) -> Pose:
+        """Pose of the last link of a chain; one row if nothing in it moves."""
+        moves = len(carrier.position) > 1 or len(links.kind) or (links.mocap >= 0).any()
+        alike = all((values == values[:1]).all() for values in (links.place, links.turn))
+        rows = slice(None) if moves or not alike else slice(1)
+        return Pose(
+            *_follow(
+                self._qpos[rows],
+                self._mocap[0][rows],
+                self._mocap[1][rows],
+                self._version[rows],
+                carrier.position,
+                carrier.rotation,
+                links,
+            )
+        )
 
 
 def computable(fields: Mapping[str, Floats]) -> bool:
@@ -160,60 +204,127 @@ def computable(fields: Mapping[str, Floats]) -> bool:
     )
 
 
-def rotated(rotation: Floats, vector: Floats) -> Floats:
-    """Rotate vectors ``(3,)`` or ``(3, N)`` by matrices ``(3, 3, N)``; gives ``(3, N)``."""
-    if vector.ndim == 1:
-        vector = vector[:, None]
-    turned: Floats = rotation[:, 0] * vector[0] + rotation[:, 1] * vector[1] + rotation[:, 2] * vector[2]
-    return turned
+@compiled
+def _follow(
+    qpos: Floats,
+    mocap_pos: Floats,
+    mocap_quat: Floats,
+    version: npt.NDArray[np.intp],
+    carrier_pos: Floats,
+    carrier_rot: Floats,
+    links: _Links,
+) -> tuple[Floats, Floats]:
+    """Positions ``(N, 3)`` and rotations ``(N, 3, 3)`` of the end of a chain that hangs on a carrier."""
+    n_states = len(qpos)
+    position, rotation = np.empty((n_states, 3)), np.empty((n_states, 3, 3))
+    for state in range(n_states):
+        v = version[state]
+        px, py, pz = 0.0, 0.0, 0.0
+        quat = (1.0, 0.0, 0.0, 0.0)
+        joint = 0
+        for link in range(len(links.joints)):
+            guided = links.mocap[link]
+            if guided >= 0:
+                dx, dy, dz = _rotate(quat, _three(mocap_pos[state], 3 * guided))
+                local = _normalize(_four(mocap_quat[state], 4 * guided))
+            else:
+                dx, dy, dz = _rotate(quat, _three(links.place[v, link], 0))
+                local = _four(links.turn[v, link], 0)
+            px, py, pz = px + dx, py + dy, pz + dz
+            quat = _multiply(quat, local)
+            for _ in range(links.joints[link]):
+                first, kind = links.start[joint], links.kind[joint]
+                axis = _three(links.axis[v, joint], 0)
+                travel = qpos[state, first] - links.zero[v, joint]
+                if kind == _SLIDE:
+                    dx, dy, dz = _rotate(quat, axis)
+                    px, py, pz = px + dx * travel, py + dy * travel, pz + dz * travel
+                else:
+                    anchor = _three(links.anchor[v, joint], 0)
+                    if kind == _BALL:
+                        local = _normalize(_four(qpos[state], first))
+                    else:
+                        sine = math.sin(0.5 * travel)
+                        local = (math.cos(0.5 * travel), axis[0] * sine, axis[1] * sine, axis[2] * sine)
+                    dx, dy, dz = _rotate(quat, anchor)
+                    px, py, pz = px + dx, py + dy, pz + dz
+                    quat = _multiply(quat, local)
+                    dx, dy, dz = _rotate(quat, anchor)
+                    px, py, pz = px - dx, py - dy, pz - dz
+                joint += 1
+            quat = _normalize(quat)
+        base = state if len(carrier_pos) > 1 else 0
+        a, b, c, d, e, f, g, h, i = _matrix(quat)
+        for row in range(3):
+            x, y, z = carrier_rot[base, row, 0], carrier_rot[base, row, 1], carrier_rot[base, row, 2]
+            position[state, row] = carrier_pos[base, row] + (x * px + y * py + z * pz)
+            rotation[state, row, 0] = x * a + y * d + z * g
+            rotation[state, row, 1] = x * b + y * e + z * h
+            rotation[state, row, 2] = x * c + y * f + z * i
+    return position, rotation
 
 
-def product(first: Floats, second: Floats) -> Floats:
-    """Matrix products, ``(3, 3, N)`` or ``(3, 3, 1)`` each."""
-    if second.shape[2] == 1 and (second[:, :, 0] == _IDENTITY).all():
-        return first
-    result = np.empty((3, 3, first.shape[2] if second.shape[2] == 1 else second.shape[2]))
-    for row, out in zip(first, result, strict=True):
-        np.multiply(row[0], second[0], out=out)
-        out += row[1] * second[1]
-        out += row[2] * second[2]
-    return result
+@compiled
+def _matrices(values: Floats, start: int) -> Floats:
+    """Rotation matrices ``(N, 3, 3)`` of the quaternions in four columns of some values."""
+    matrices = np.empty((len(values), 3, 3))
+    for row in range(len(values)):
+        numbers = _matrix(_normalize(_four(values[row], start)))
+        for index in range(9):
+            matrices[row, index // 3, index % 3] = numbers[index]
+    return matrices
 
 
-def _turned(rotation: Floats, axis: Floats, angle: Floats) -> Floats:
-    """Rotations turned about an axis of their own frame, the axis ``(3, N)`` or ``(3, 1)``."""
-    sine, cosine = np.sin(angle), np.cos(angle)
-    along = np.flatnonzero(axis.any(axis=1))
-    if along.size == 1 and axis.shape[1] == 1:  # nearly every joint: two columns turn in their plane
-        third = int(along[0])
-        first, second = (third + 1) % 3, (third + 2) % 3
-        sine = sine * axis[third, 0]
-        turned = np.empty((3, 3, len(angle)))
-        turned[:, third] = rotation[:, third]
-        turned[:, first] = cosine * rotation[:, first] + sine * rotation[:, second]
-        turned[:, second] = cosine * rotation[:, second] - sine * rotation[:, first]
-        return turned
-    x, y, z = axis
-    zero = np.zeros_like(x)
-    cross = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
-    sideways = product(rotation, cross)  # Rodrigues' formula
-    return np.asarray(rotation + sine * sideways + (1 - cosine) * product(sideways, cross))
+@compiled
+def _three(values: Floats, start: int) -> _Vector:
+    return values[start], values[start + 1], values[start + 2]
 
 
-def _normalized(quaternion: Floats) -> Floats:
-    """Quaternions ``(4, N)`` of length one; those that are within rounding stay, as in MuJoCo."""
-    length = np.sqrt((quaternion * quaternion).sum(axis=0))
-    return np.asarray(quaternion * np.where(np.abs(length - 1) > mujoco.mjMINVAL, 1 / length, 1.0))
+@compiled
+def _four(values: Floats, start: int) -> _Quaternion:
+    return values[start], values[start + 1], values[start + 2], values[start + 3]
 
 
-def matrices(quaternion: Floats) -> Floats:
-    """Rotation matrices ``(3, 3, N)`` of unit quaternions ``(4, N)``."""
-    w, x, y, z = quaternion
+@compiled
+def _normalize(quat: _Quaternion) -> _Quaternion:
+    """Give a quaternion length one; within rounding of it, it stays, as in MuJoCo."""
+    w, x, y, z = quat
+    length = math.sqrt(w * w + x * x + y * y + z * z)
+    if length < _SMALLEST:
+        return 1.0, 0.0, 0.0, 0.0
+    if abs(length - 1) > _SMALLEST:
+        return w / length, x / length, y / length, z / length
+    return quat
+
+
+@compiled
+def _multiply(quat: _Quaternion, other: _Quaternion) -> _Quaternion:
+    w, x, y, z = quat
+    a, b, c, d = other
+    return (
+        w * a - x * b - y * c - z * d,
+        w * b + x * a + y * d - z * c,
+        w * c - x * d + y * a + z * b,
+        w * d + x * c - y * b + z * a,
+    )
+
+
+@compiled
+def _rotate(quat: _Quaternion, vector: _Vector) -> _Vector:
+    """Rotate a vector by a unit quaternion."""
+    w, x, y, z = quat
+    a, b, c = vector
+    p, q, r = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return a + w * p + y * r - z * q, b + w * q + z * p - x * r, c + w * r + x * q - y * p
+
+
+@compiled
+def _matrix(quat: _Quaternion) -> tuple[float, float, float, float, float, float, float, float, float]:
+    """Rotation matrix of a unit quaternion, by rows."""
+    w, x, y, z = quat
     ww, xx, yy, zz = w * w, x * x, y * y, z * z
-    return np.array(
-        [
-            [ww + xx - yy - zz, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), ww - xx + yy - zz, 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), ww - xx - yy + zz],
-        ]
+    return (
+        *(ww + xx - yy - zz, 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), ww - xx + yy - zz, 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), ww - xx - yy + zz),
     )

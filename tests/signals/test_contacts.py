@@ -12,7 +12,7 @@ from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.signals import SceneKinematics
 from mango_trace.signals.base import GeomGroup, Part
-from mango_trace.signals.boxes import _FINDS_ALL as FINDS_ALL
+from mango_trace.signals.overlap import FINDS_ALL
 from tests.cases.world import ball, box, build, thing
 from tests.scene.libero_scenes import DEFAULT_TASKS, libero_scene
 from tests.synthetic import columns, make_package, rest_states
@@ -75,7 +75,7 @@ def compare_prefilter(package, states, overrides=None):
 @pytest.mark.parametrize("seed", range(3))
 def test_prefilter_changes_nothing(seed, finds_all, monkeypatch):
     """Also as it is with a MuJoCo that misses contacts of boxes: an overlap then decides nothing."""
-    monkeypatch.setattr("mango_trace.signals.boxes._FINDS_ALL", finds_all and FINDS_ALL)
+    monkeypatch.setattr("mango_trace.signals.overlap.FINDS_ALL", finds_all and FINDS_ALL)
     package = make_package()
     assert compare_prefilter(package, scattered(package, 80, seed)) > 200
 

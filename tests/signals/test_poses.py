@@ -58,12 +58,9 @@ def assert_as_mujoco(model, poses, states, mocap=None, tolerance=1e-12):
         ):
             for index in range(count):
                 pose = found(index)
-                column = state if pose.position.shape[1] > 1 else 0
-                turn = state if pose.rotation.shape[2] > 1 else 0
-                np.testing.assert_allclose(pose.position[:, column], position[index], atol=tolerance)
-                np.testing.assert_allclose(
-                    pose.rotation[:, :, turn], matrix[index].reshape(3, 3), atol=tolerance
-                )
+                row, turn = (state if len(values) > 1 else 0 for values in (pose.position, pose.rotation))
+                np.testing.assert_allclose(pose.position[row], position[index], atol=tolerance)
+                np.testing.assert_allclose(pose.rotation[turn], matrix[index].reshape(3, 3), atol=tolerance)
 
 
 def test_every_kind_of_joint():
@@ -71,25 +68,25 @@ def test_every_kind_of_joint():
     rng = np.random.default_rng(0)
     states = rng.normal(size=(30, model.nq))
     mocap = rng.normal(size=(30, 1, 3)), rng.normal(size=(30, 1, 4))
-    columns = mocap[0].reshape(30, -1).T, mocap[1].reshape(30, -1).T
-    poses = BatchPoses(model, states.T, columns, [fields_of(model)], np.zeros(30, dtype=np.intp))
+    columns = mocap[0].reshape(30, -1), mocap[1].reshape(30, -1)
+    poses = BatchPoses(model, states, columns, [fields_of(model)], np.zeros(30, dtype=np.intp))
     assert_as_mujoco(model, poses, states, mocap)
 
 
 def test_a_free_body_is_where_the_recording_says_to_the_last_bit():
     model = mujoco.MjModel.from_xml_string(MACHINE)
     states = np.random.default_rng(1).normal(size=(20, model.nq))
-    poses = BatchPoses(model, states.T, None, [fields_of(model)], np.zeros(20, dtype=np.intp))
-    np.testing.assert_array_equal(poses.body(model.body("flying").id).position, states[:, -7:-4].T)
+    poses = BatchPoses(model, states, None, [fields_of(model)], np.zeros(20, dtype=np.intp))
+    np.testing.assert_array_equal(poses.body(model.body("flying").id).position, states[:, -7:-4])
 
 
 def test_what_never_moves_is_one_state_for_all():
     model = mujoco.MjModel.from_xml_string(MACHINE)
     states = np.zeros((9, model.nq))
-    poses = BatchPoses(model, states.T, None, [fields_of(model)], np.zeros(9, dtype=np.intp))
+    poses = BatchPoses(model, states, None, [fields_of(model)], np.zeros(9, dtype=np.intp))
     for pose in (poses.body(model.body("inner").id), poses.site(model.site("mark").id), poses.site(0)):
-        assert pose.position.shape == (3, 1)
-        assert pose.rotation.shape == (3, 3, 1)
+        assert pose.position.shape == (1, 3)
+        assert pose.rotation.shape == (1, 3, 3)
 
 
 def test_every_state_has_the_model_of_its_own_trace():
@@ -98,16 +95,14 @@ def test_every_state_has_the_model_of_its_own_trace():
     models[1].site("tip").pos = (1, 1, 1)
     states = np.random.default_rng(2).normal(size=(10, models[0].nq))
     version = np.array([0, 1, 1, 0, 0, 1, 0, 1, 1, 1])
-    poses = BatchPoses(models[0], states.T, None, [fields_of(m) for m in models], version)
+    poses = BatchPoses(models[0], states, None, [fields_of(m) for m in models], version)
     tip, body = models[0].site("tip").id, models[0].body("inner").id
     data = [mujoco.MjData(model) for model in models]
     for state, number in enumerate(version):
         data[number].qpos[:] = states[state]
         mujoco.mj_kinematics(models[number], data[number])
-        np.testing.assert_allclose(
-            poses.site(tip).position[:, state], data[number].site_xpos[tip], atol=1e-12
-        )
-    assert poses.body(body).position.shape == (3, 1)
+        np.testing.assert_allclose(poses.site(tip).position[state], data[number].site_xpos[tip], atol=1e-12)
+    assert poses.body(body).position.shape == (1, 3)
 
 
 @pytest.mark.parametrize("field", ["body_quat", "site_quat", "jnt_axis"])
@@ -140,7 +135,7 @@ def test_every_body_and_site_of_libero(index):
     kinematics.use(scene.overrides)
     model = kinematics.model
     states = scene.random_states(40, seed=3)["qpos"]
-    poses = BatchPoses(model, states.T, None, [fields_of(model)], np.zeros(40, dtype=np.intp))
+    poses = BatchPoses(model, states, None, [fields_of(model)], np.zeros(40, dtype=np.intp))
     assert_as_mujoco(model, poses, states)
 
 

@@ -1,4 +1,4 @@
-"""Boxes compared over arrays touch just when MuJoCo says so."""
+"""What is certain about two shapes is what MuJoCo says."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from mango_trace.signals.boxes import comparable, overlap, separation
+from mango_trace.signals.overlap import APART, FINDS_ALL, OPEN, TOUCHING, bounds_meet, overlap
 from mango_trace.signals.poses import Pose
-
-FINDS_ALL = mujoco.mj_version() >= 3_012_000
-"""Older versions miss contacts of boxes that overlap deeply; an overlap then decides nothing."""
+from mango_trace.signals.shapes import comparable, shapes_of
 
 TWO_BODIES = """
 <mujoco>
@@ -27,19 +25,34 @@ class Placed:
 
     def __init__(self, model: mujoco.MjModel, qpos: np.ndarray) -> None:
         data = mujoco.MjData(model)
+        self._model = model
         self.touching = np.zeros(len(qpos), dtype=bool)
-        self.poses = {b: Pose(np.empty((3, len(qpos))), np.empty((3, 3, len(qpos)))) for b in (1, 2)}
+        self.poses = tuple(Pose(np.empty((len(qpos), 3)), np.empty((len(qpos), 3, 3))) for _ in range(2))
         for row, values in enumerate(qpos):
             data.qpos[:] = values
             mujoco.mj_kinematics(model, data)
             mujoco.mj_collision(model, data)
             self.touching[row] = data.ncon > 0
-            for body, pose in self.poses.items():
-                pose.position[:, row] = data.xpos[body]
-                pose.rotation[:, :, row] = data.xmat[body].reshape(3, 3)
+            for body, pose in enumerate(self.poses, start=1):
+                pose.position[row] = data.xpos[body]
+                pose.rotation[row] = data.xmat[body].reshape(3, 3)
 
-    def body(self, index: int) -> Pose:
-        return self.poses[index]
+    def outcome(self, asked: np.ndarray | None = None) -> np.ndarray:
+        """What is certain about the two bodies; in no state a contact where bounds do not meet."""
+        shapes = [shapes_of(self._model, np.flatnonzero(self._model.geom_bodyid == body)) for body in (1, 2)]
+        asked = np.ones(len(self.touching), dtype=bool) if asked is None else asked
+        assert not (self.touching & asked & ~bounds_meet(*shapes, self.poses, asked)).any()
+        found = np.full(len(asked), APART, dtype=np.int8)
+        overlap(*shapes, self.poses, asked, found)
+        return found
+
+    def check(self, asked: np.ndarray | None = None) -> np.ndarray:
+        """See that what is certain is right, and return the outcomes."""
+        found = self.outcome(asked)
+        right = self.touching if asked is None else self.touching & asked
+        decided = found != OPEN
+        np.testing.assert_array_equal(found[decided] == TOUCHING, right[decided])
+        return found
 
 
 def boxes(rng, count, spread):
@@ -70,14 +83,11 @@ def placements(rng, n, reach):
 def test_two_boxes_overlap_just_when_mujoco_reports_a_contact(seed, n):
     rng = np.random.default_rng(seed)
     model = mujoco.MjModel.from_xml_string(TWO_BODIES.format(boxes(rng, 1, 0), boxes(rng, 1, 0)))
-    sizes = model.geom_size
-    placed = Placed(model, placements(rng, n, np.linalg.norm(sizes, axis=1).sum()))
-    surely, is_open = overlap(model, np.array([0]), np.array([1]), placed, np.arange(n))
+    placed = Placed(model, placements(rng, n, np.linalg.norm(model.geom_size, axis=1).sum()))
     assert placed.touching.any()
     assert not placed.touching.all()
-    decided = ~is_open
-    assert not FINDS_ALL or decided.mean() > 0.999
-    np.testing.assert_array_equal(surely[decided], placed.touching[decided])
+    found = placed.check()
+    assert not FINDS_ALL or (found != OPEN).mean() > 0.999
 
 
 @pytest.mark.parametrize(("one", "other"), [(1, 20), (20, 1), (2, 30), (7, 7)])
@@ -86,26 +96,81 @@ def test_groups_of_boxes_overlap_just_when_mujoco_reports_a_contact(one, other):
     model = mujoco.MjModel.from_xml_string(TWO_BODIES.format(boxes(rng, one, 0.2), boxes(rng, other, 0.2)))
     n = 1500
     placed = Placed(model, placements(rng, n, 0.8))
-    geoms = np.arange(one), np.arange(one, one + other)
-    states = np.sort(rng.permutation(n)[: n // 2])
-    surely, is_open = overlap(model, *geoms, placed, states)
     assert 0.01 < placed.touching.mean() < 0.95
-    assert not FINDS_ALL or is_open.mean() < 0.01
-    np.testing.assert_array_equal(surely[~is_open], placed.touching[states][~is_open])
+    found = placed.check(rng.random(n) < 0.5)
+    assert not FINDS_ALL or (found == OPEN).mean() < 0.01
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_how_little_boxes_overlap_does_not_matter(seed):
+    """Gaps and overlaps from 1e-9 to 1e-6 m: resting things overlap by no more."""
+    rng = np.random.default_rng(seed)
+    model = mujoco.MjModel.from_xml_string(TWO_BODIES.format(boxes(rng, 1, 0), boxes(rng, 1, 0)))
+    n = 400
+    qpos = placements(rng, n, 1.0)
+    direction = qpos[:, 7:10].copy()
+    near, far = np.zeros(n), np.full(n, 10.0)
+    for _ in range(60):  # along each direction, where the boxes begin to touch
+        middle = (near + far) / 2
+        qpos[:, 7:10] = direction * middle[:, None]
+        touching = Placed(model, qpos).touching
+        near, far = np.where(touching, middle, near), np.where(touching, far, middle)
+    away = 10 ** rng.uniform(-9, -6, n) * rng.choice((-1, 1), n)
+    qpos[:, 7:10] = direction * near[:, None]
+    qpos[:, 7:10] += direction / np.linalg.norm(direction, axis=1, keepdims=True) * away[:, None]
+    placed = Placed(model, qpos)
+    np.testing.assert_array_equal(placed.touching, away < 0)
+    found = placed.check()
+    assert not FINDS_ALL or (found == OPEN).mean() < 0.2  # a gap along a direction is wider than the gap
 
 
 def test_touching_faces_are_left_open():
     """Within rounding of touching MuJoCo is asked."""
-    eye, half = np.eye(3)[:, :, None], np.full((3, 1), 0.1)
-    gaps = [separation(np.array([[0.2 + gap], [0], [0]]), eye, half, half)[0] for gap in (-0.01, 0, 0.01)]
-    np.testing.assert_allclose(gaps, [-0.01, 0, 0.01], atol=1e-15)
     model = mujoco.MjModel.from_xml_string(TWO_BODIES.format(*['<geom type="box" size="0.1 0.1 0.1"/>'] * 2))
     qpos = np.zeros((3, 14))
     qpos[:, (3, 10)] = 1
-    qpos[:, 7] = (0.2 - 1e-6, 0.2, 0.2 + 1e-6)
-    surely, is_open = overlap(model, np.array([0]), np.array([1]), Placed(model, qpos), np.arange(3))
-    assert surely.tolist() == [FINDS_ALL, False, False]
-    assert is_open.tolist() == [not FINDS_ALL, True, False]
+    qpos[:, 7] = (0.2 - 1e-9, 0.2, 0.2 + 1e-9)
+    found = Placed(model, qpos).outcome()
+    assert found.tolist() == [TOUCHING if FINDS_ALL else OPEN, OPEN, APART]
+
+
+ROUND = {
+    "sphere": '<geom type="sphere" size="0.06"/>',
+    "capsule": '<geom type="capsule" size="0.03 0.08" euler="20 40 0" pos="0.02 0 0"/>',
+    "cylinder": '<geom type="cylinder" size="0.05 0.07" euler="0 30 10"/>',
+    "ellipsoid": '<geom type="ellipsoid" size="0.03 0.05 0.09"/>',
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("shape", [*ROUND, "mesh"])
+def test_other_shapes_are_called_apart_only_where_mujoco_finds_nothing(shape, first):
+    rng = np.random.default_rng(len(shape))
+    points = " ".join(repr(float(x)) for x in rng.normal(scale=(0.03, 0.05, 0.07), size=(40, 3)).ravel())
+    geom = ROUND.get(shape, '<geom type="mesh" mesh="stone" pos="0.01 0 0" euler="10 0 30"/>')
+    geoms = [geom, boxes(rng, 6, 0.1)]
+    text = TWO_BODIES.format(*(geoms if first else reversed(geoms)))
+    stone = f'<asset><mesh name="stone" vertex="{points}"/></asset>'
+    model = mujoco.MjModel.from_xml_string(text.replace("<worldbody>", stone + "<worldbody>"))
+    placed = Placed(model, placements(rng, 3000, 0.5))
+    assert 0.05 < placed.touching.mean() < 0.95
+    found = placed.check()
+    assert (found != TOUCHING).all() or "box" in text
+    near = bounds_meet(
+        *(shapes_of(model, np.flatnonzero(model.geom_bodyid == body)) for body in (1, 2)),
+        placed.poses,
+        np.ones(3000, dtype=bool),
+    )
+    told = (found == APART) & near & ~placed.touching
+    assert told.sum() > (0.9 if shape == "mesh" else 0.5) * (near & ~placed.touching).sum()
+
+
+def test_a_plane_is_left_to_mujoco():
+    text = TWO_BODIES.replace("<freejoint/>", "", 1)
+    cube = '<geom type="box" size="0.1 0.1 0.1"/>'
+    model = mujoco.MjModel.from_xml_string(text.format('<geom type="plane" size="1 1 1"/>', cube))
+    qpos = np.tile([0.0, 0, 9, 1, 0, 0, 0], (3, 1))
+    assert Placed(model, qpos).outcome().tolist() == [OPEN] * 3
 
 
 BOX = '<geom type="box" size="0.1 0.1 0.1" {}/>'

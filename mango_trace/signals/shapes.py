@@ -1,0 +1,167 @@
+"""Geoms of a body as a loop over states takes them: boxes, hulls of meshes, and what encloses them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from mango_trace.signals.base import Floats, Geoms
+
+BOX: Final = 0
+HULL: Final = 1
+OTHER: Final = 2
+"""A finite shape of which only the box around it is known here."""
+ENDLESS: Final = 3
+
+_ENDLESS_TYPES: Final = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD)
+_SLACK: Final = 1e-6  # m; covers rounding in the bounds, which decide nothing by themselves
+
+
+class Shapes(NamedTuple):
+    """Geoms of one body, in its frame. ``G`` geoms, ``V`` corners and ``F`` faces of hulls."""
+
+    center: Floats
+    """Middle of a box around all of them, margins included, ``(3,)`` m."""
+    half: Floats
+    """Its half extents, ``(3,)`` m; infinite for planes."""
+    radius: float
+    """Radius of a sphere around ``center`` that encloses them too, m."""
+    kind: npt.NDArray[np.intp]
+    """:data:`BOX`, :data:`HULL`, :data:`OTHER` or :data:`ENDLESS`, ``(G,)``."""
+    middle: Floats
+    """Middle of the box that a geom is, or of the one around it, ``(G, 3)`` m."""
+    turn: Floats
+    """From the frame of that box to the body, ``(G, 3, 3)``."""
+    size: Floats
+    """Its half extents, ``(G, 3)`` m."""
+    corner: Floats
+    """Corners of hulls, each in the frame of its box, ``(V, 3)`` m."""
+    corner_start: npt.NDArray[np.intp]
+    """Where the corners of each geom start, and end, ``(G + 1,)``."""
+    normal: Floats
+    """Directions of the faces of hulls, in the frame of the box, ``(F, 3)``."""
+    reach: Floats
+    """How far a hull extends in the direction of each face, ``(F,)`` m."""
+    normal_start: npt.NDArray[np.intp]
+    """Where the faces of each geom start, and end, ``(G + 1,)``."""
+
+
+def shapes_of(model: mujoco.MjModel, geoms: Geoms) -> Shapes:
+    """Describe geoms of one body.
+
+    Args:
+        model: Model of the scene.
+        geoms: Geom numbers, at least one.
+    """
+    endless = np.isin(model.geom_type[geoms], _ENDLESS_TYPES)
+    turn = _matrices(model.geom_quat[geoms])
+    middle = model.geom_pos[geoms] + np.einsum("gij,gj->gi", turn, model.geom_aabb[geoms, :3])
+    low, high = box_of(model, geoms)
+    center, half = (low + high) / 2, (high - low) / 2
+    reach = model.geom_margin[geoms] + model.geom_gap[geoms] + _other_margins(model)
+    distance = np.linalg.norm(model.geom_pos[geoms] - center, axis=1) + model.geom_rbound[geoms]
+    radius = min(float((distance + reach).max()), float(np.linalg.norm(half + reach.max())))
+    if endless.any():
+        half, radius = np.full(3, np.inf), np.inf
+    hulls = [_hull(model, geom) for geom in geoms.tolist()]
+    kinds = {int(mujoco.mjtGeom.mjGEOM_BOX): BOX, int(mujoco.mjtGeom.mjGEOM_MESH): HULL}
+    kind = np.array([kinds.get(number, OTHER) for number in model.geom_type[geoms].tolist()], dtype=np.intp)
+    corners, normals, reaches = zip(*hulls, strict=True)
+    return Shapes(
+        center,
+        half + reach.max(),
+        radius,
+        np.where(endless, ENDLESS, kind),
+        middle,
+        turn,
+        np.ascontiguousarray(model.geom_aabb[geoms, 3:]),
+        np.concatenate(corners),
+        np.cumsum([0, *map(len, corners)], dtype=np.intp),
+        np.concatenate(normals),
+        np.concatenate(reaches),
+        np.cumsum([0, *map(len, normals)], dtype=np.intp),
+    )
+
+
+def box_of(model: mujoco.MjModel, geoms: Geoms) -> tuple[Floats, Floats]:
+    """Lower and upper corner of the box around geoms of one body, in the body's frame, ``(3,)`` m."""
+    turn = _matrices(model.geom_quat[geoms])
+    center = model.geom_pos[geoms] + np.einsum("gij,gj->gi", turn, model.geom_aabb[geoms, :3])
+    half = np.einsum("gij,gj->gi", np.abs(turn), model.geom_aabb[geoms, 3:])
+    return (center - half).min(axis=0), (center + half).max(axis=0)
+
+
+def comparable(model: mujoco.MjModel, geoms_1: Geoms, geoms_2: Geoms) -> bool:
+    """Whether geoms of two groups touch in MuJoCo just when they overlap: only geometry decides.
+
+    That is so without margins, excluded or predefined pairs, and for things of which each moves
+    against the other by joints that are not next to each other in the tree.
+
+    Args:
+        model: Model of the scene.
+        geoms_1: Geoms of one group.
+        geoms_2: Geoms of the other.
+    """
+    options = model.opt
+    if options.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT or model.nexclude or model.npair:
+        return False
+    if options.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE or (model.body_mocapid >= 0).any():
+        return False
+    both = np.concatenate([geoms_1, geoms_2])
+    if model.geom_margin[both].any() or model.geom_gap[both].any():
+        return False
+    type_1, affinity_1 = model.geom_contype[geoms_1], model.geom_conaffinity[geoms_1]
+    type_2, affinity_2 = model.geom_contype[geoms_2], model.geom_conaffinity[geoms_2]
+    if not ((type_1[:, None] & affinity_2) | (affinity_1[:, None] & type_2)).all():
+        return False
+    bodies_1, bodies_2 = (np.unique(model.body_weldid[model.geom_bodyid[g]]) for g in (geoms_1, geoms_2))
+    parents_1, parents_2 = (model.body_weldid[model.body_parentid[b]] for b in (bodies_1, bodies_2))
+    related = (
+        (bodies_1[:, None] == bodies_2) | (bodies_1[:, None] == parents_2) | (parents_1[:, None] == bodies_2)
+    )  # a parent's contacts with its child are left out, the world's are not: asked of MuJoCo anyway
+    world = (bodies_1[:, None] == 0) | (bodies_2 == 0)
+    return not (related & ~(world & (bodies_1[:, None] != bodies_2))).any()
+
+
+def _other_margins(model: mujoco.MjModel) -> float:
+    margin = max(model.pair_margin + model.pair_gap, default=0.0) + _SLACK
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
+        margin += model.opt.o_margin
+    return float(margin)
+
+
+def _matrices(quaternions: Floats) -> Floats:
+    """Rotation matrices ``(G, 3, 3)`` of unit quaternions ``(G, 4)``."""
+    matrices = np.empty((len(quaternions), 9))
+    for quaternion, matrix in zip(quaternions, matrices, strict=True):
+        mujoco.mju_quat2Mat(matrix, quaternion)
+    return matrices.reshape(-1, 3, 3)
+
+
+def _hull(model: mujoco.MjModel, geom: int) -> tuple[Floats, Floats, Floats]:
+    """Corners, directions of faces and reach in these, of a mesh in the frame of the box around it.
+
+    Source: MuJoCo's ``mesh_graph``, for each hull: numbers of corners and faces; for each corner an
+    address; for each corner its number in the mesh; edges; three corners for each face.
+    """
+    nothing = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)
+    if model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_MESH:
+        return nothing
+    mesh = int(model.geom_dataid[geom])
+    start, graph = int(model.mesh_vertadr[mesh]), int(model.mesh_graphadr[mesh])
+    vertices = model.mesh_vert[start : start + int(model.mesh_vertnum[mesh])].astype(np.float64)
+    vertices -= model.geom_aabb[geom, :3]
+    if graph < 0:
+        return vertices, *nothing[1:]
+    n_corners, n_faces = model.mesh_graph[graph : graph + 2].tolist()
+    corners = graph + 2 + n_corners
+    faces = corners + n_corners + n_corners + 3 * n_faces
+    own = vertices[model.mesh_graph[corners : corners + n_corners]]
+    triangle = vertices[model.mesh_graph[faces : faces + 3 * n_faces].reshape(-1, 3)]
+    normal = np.cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])
+    length = np.linalg.norm(normal, axis=1)
+    normal = normal[length > 0] / length[length > 0, None]
+    return own, normal, (normal @ own.T).max(axis=1)
