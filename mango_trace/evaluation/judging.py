@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mango_trace.oracle import CompiledMonitor, CompiledOracle, judge, termination
+from mango_trace.oracle import CompiledMonitor, CompiledOracle, judge, judge_settled, termination
 from mango_trace.oracle.decide import Order
 from mango_trace.oracle.goal import EndState, judge_goal
 from mango_trace.oracle.semantics import Judgement, Termination
@@ -133,6 +133,11 @@ def judge_batch(
     premises = _premises(states, kinematics, task.premises)
     signals = kinematics.batch(states)
     monitors = Monitors(signals)
+    spans = [
+        (int(first), int(first) + trace.metadata.warmup_steps, int(stop))
+        for first, stop, trace in zip(signals.starts[:-1], signals.starts[1:], traces, strict=True)
+    ]
+    judged = _judge_settled(oracles, monitors, spans, order, hold)
     found = []
     for index, trace in enumerate(traces):
         one = _OneTrace(monitors, slice(signals.starts[index], signals.starts[index + 1]))
@@ -140,8 +145,13 @@ def judge_batch(
         verdicts = []
         for compiled in oracles[index]:
             truths = [one.truth(monitor) for monitor in compiled.monitors]
-            judgement = judge(compiled, truths, start=start, order=order)
-            verdicts.append(OracleVerdict(compiled, judgement, termination(compiled, truths, start, hold)))
+            known = judged[compiled.digest, index]
+            if known is None:
+                known = (
+                    judge(compiled, truths, start=start, order=order),
+                    termination(compiled, truths, start, hold),
+                )
+            verdicts.append(OracleVerdict(compiled, *known))
         end_state = lag = None
         if task.goal is not None:
             truths = [one.truth(monitor) for monitor in task.goal.monitors]
@@ -154,6 +164,24 @@ def judge_batch(
         verdict = TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, one.truths)
         found.append((verdict, signals.validity[index]))
     return found
+
+
+def _judge_settled(
+    oracles: Sequence[Sequence[CompiledOracle]],
+    monitors: Monitors,
+    spans: Sequence[tuple[int, int, int]],
+    order: Order,
+    hold: int,
+) -> dict[tuple[str, int], tuple[Judgement, Termination] | None]:
+    """Judge every trace by every oracle that is for it, all traces of an oracle together."""
+    distinct = {compiled.digest: compiled for found in oracles for compiled in found}
+    judged = {}
+    for digest, compiled in distinct.items():
+        members = [i for i, found in enumerate(oracles) if any(one.digest == digest for one in found)]
+        truths = [monitor.apply(monitors.call_truth(monitor)) for monitor in compiled.monitors]
+        answers = judge_settled(compiled, truths, [spans[i] for i in members], order=order, hold=hold)
+        judged.update({(digest, i): answer for i, answer in zip(members, answers, strict=True)})
+    return judged
 
 
 def states_of(trace: Trace) -> TraceStates:

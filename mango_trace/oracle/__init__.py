@@ -36,6 +36,7 @@ from mango_trace.oracle.semantics import (
     judge,
     termination,
 )
+from mango_trace.oracle.settled import judge_settled
 
 __all__ = [
     "Action",
@@ -57,6 +58,7 @@ __all__ = [
     "Termination",
     "compile_oracle",
     "judge",
+    "judge_settled",
     "link",
     "parse_oracle",
     "parse_oracles",

@@ -30,6 +30,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
+from mango_trace.jit import jit
 from mango_trace.oracle.compiled import CompiledOracle, Group
 from mango_trace.oracle.timing import NEVER, Reading, Runs, edge_possible, edge_surely, read
 from mango_trace.truth import FALSE, TRUE, UNDETERMINED, Truth, all_of, possibly, surely
@@ -68,7 +69,7 @@ class Case:
     @cached_property
     def settled(self) -> bool:
         """Whether no action is undetermined at any state."""
-        return not any((effect == UNDETERMINED).any() for effect in self.effects)
+        return not any(map(_has_undetermined, self.effects))
 
     def holds(self) -> tuple[int, ...]:
         """States for which each action must hold."""
@@ -293,3 +294,11 @@ def _agreed_status(statuses: set[ActionOutcome]) -> ActionOutcome:
     if len(statuses) == 1:
         return next(iter(statuses))
     return "failed" if statuses == {"failed", "not_reached"} else "undetermined"
+
+
+@jit
+def _has_undetermined(truth: Truth) -> bool:
+    for value in truth:  # noqa: SIM110  what is compiled knows no generators
+        if value == UNDETERMINED:
+            return True
+    return False

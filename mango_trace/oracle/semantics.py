@@ -238,7 +238,7 @@ def _explain(case: Case, decision: Decision, order: Order, offset: int) -> Judge
         passed_at=decision.bounds.worst.completed + offset if outcome == "passed" else None,
         actions=results,
         first_failed=first,
-        failed_set=() if first is None else _failed_set(case.root, statuses),
+        failed_set=() if first is None else failed_set(case.root, statuses),
         first_undetermined=_first_undetermined(outcome, statuses),
         stopped_at=None if outcome == "passed" else max(ends, default=offset),
         reason=reason,
@@ -286,10 +286,11 @@ def _reason(bounds: Bounds, index: int, order: Order) -> Reason:
     return "too_early" if possible.any() else "never_true"
 
 
-def _failed_set(node: Group | int, statuses: Sequence[ActionOutcome]) -> tuple[int, ...]:
+def failed_set(node: Group | int, statuses: Sequence[ActionOutcome]) -> tuple[int, ...]:
+    """Of a sequential group the actions of the first child that failed, of an any_order group of all."""
     if isinstance(node, int):
         return (node,) if statuses[node] == "failed" else ()
-    sets = [found for child in node.children if (found := _failed_set(child, statuses))]
+    sets = [found for child in node.children if (found := failed_set(child, statuses))]
     return tuple(itertools.chain.from_iterable(sets[:1] if node.mode == "sequential" else sets))
 
 

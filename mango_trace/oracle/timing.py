@@ -1,6 +1,6 @@
 """When things complete: the two-valued core of the temporal semantics.
 
-State 0 is the first evaluated state; ``NEVER`` stands for infinity. No loop over T.
+State 0 is the first evaluated state; ``NEVER`` stands for infinity.
 """
 
 from __future__ import annotations
@@ -8,12 +8,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
+from mango_trace.jit import jit
 from mango_trace.oracle.compiled import Group
 from mango_trace.truth import Mask
 
@@ -71,64 +68,37 @@ def read(root: Group, effects: Sequence[Mask], holds: Sequence[int]) -> Reading:
     return Reading(completed, tuple(starts), tuple(completions), tuple(previous))
 
 
+@jit
 def first_completion(effect: Mask, start: int, hold: int) -> int:
     """First t such that the effect holds at ``t-hold+1 .. t``, all of them >= ``start``.
 
     >>> first_completion(np.array([1, 0, 1, 1], bool), 1, 2)
     3
     """
-    if start > len(effect) - hold:
-        return NEVER
-    window = effect[start:]
-    if hold > 1:
-        total = np.concatenate(([0], np.cumsum(window, dtype=np.int64)))
-        window = total[hold:] - total[:-hold] == hold
-    at = int(window.argmax())
-    return start + at + hold - 1 if window[at] else NEVER
+    held = 0
+    for state in range(start, len(effect)):
+        held = held + 1 if effect[state] else 0
+        if held == hold:
+            return state
+    return NEVER
 
 
 class Runs:
-    """Runs of true states of an effect."""
+    """Runs of true states of an effect.
+
+    Attributes:
+        effect: Where it holds, shape (T,).
+        first: First true state, or ``NEVER``.
+        last: Last true state, or ``NEVER``.
+        longest: States of the longest run.
+    """
+
+    __slots__ = ("effect", "first", "last", "longest")
 
     def __init__(self, effect: Mask) -> None:
-        """Take an effect: where it holds, shape (T,)."""
+        """Take an effect."""
         self.effect = effect
-
-    @cached_property
-    def _edges(self) -> npt.NDArray[np.int64]:
-        """Alternating first state of a run and first state after it, shape (2 R,)."""
-        framed = np.zeros(len(self.effect) + 2, dtype=np.bool_)
-        framed[1:-1] = self.effect
-        return np.flatnonzero(framed[1:] != framed[:-1])
-
-    @cached_property
-    def begins(self) -> npt.NDArray[np.int64]:
-        """First state of each run, shape (R,)."""
-        return self._edges[::2]
-
-    @cached_property
-    def ends(self) -> npt.NDArray[np.int64]:
-        """Last state of each run, shape (R,)."""
-        return self._edges[1::2] - 1
-
-    @property
-    def first(self) -> int:
-        """First true state, or ``NEVER``."""
-        return int(self.begins[0]) if self.begins.size else NEVER
-
-    @property
-    def last(self) -> int:
-        """Last true state, or ``NEVER``."""
-        return int(self.ends[-1]) if self.ends.size else NEVER
-
-    @property
-    def longest(self) -> int:
-        """States of the longest run."""
-        return int((self.ends - self.begins).max()) + 1 if self.begins.size else 0
-
-    def end_at(self, states: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Last state of the run that each of some true states lies in."""
-        return self.ends[np.searchsorted(self.begins, states, side="right") - 1]
+        self.first, self.last, self.longest = summary(effect)
 
 
 def edge_surely(
@@ -147,14 +117,10 @@ def edge_surely(
     Returns:
         The state of the edge, or ``None``. Exact when nothing is undetermined.
     """
-    begins = certain.begins
-    edges = (begins > 0) & (begins < early)
-    edges &= ~possible.effect[np.maximum(begins - 1, 0)]
-    if may_complete:
-        # The run must reach over the completion, which follows the predecessor's by ``hold``.
-        edges &= certain.ends >= min(late, NEVER - hold) + hold
-    found = begins[edges]
-    return int(found[0]) if found.size else None
+    # The run must reach over the completion, which follows the predecessor's by ``hold``.
+    reach = min(late, NEVER - hold) + hold if may_complete else 0
+    edge = certain_edge(certain.effect, possible.effect, early, reach)
+    return None if edge == NEVER else edge
 
 
 def edge_possible(
@@ -173,12 +139,47 @@ def edge_possible(
     Returns:
         The state of the edge, or ``None``. Exact when nothing is undetermined.
     """
-    edges = possible.effect.copy()
-    edges[0] = False
-    edges[1:] &= ~certain.effect[:-1]
-    states = np.flatnonzero(edges)
-    states = states[states < late]
-    if must_complete and states.size:
-        reach = np.maximum(states + 1, early) + hold
-        states = states[possible.end_at(states) >= reach]
-    return int(states[0]) if states.size else None
+    edge = _possible_edge(certain.effect, possible.effect, early, late, hold if must_complete else 0)
+    return None if edge == NEVER else edge
+
+
+@jit
+def summary(effect: Mask) -> tuple[int, int, int]:
+    """First and last true state and the length of the longest run."""
+    first, last, longest, run = NEVER, NEVER, 0, 0
+    for state in range(len(effect)):
+        if not effect[state]:
+            run = 0
+            continue
+        run += 1
+        first, last, longest = min(first, state), state, max(longest, run)
+    return first, last, longest
+
+
+@jit
+def _end_of_run(effect: Mask, state: int) -> int:
+    """Last state of the run that a true state lies in."""
+    while state + 1 < len(effect) and effect[state + 1]:
+        state += 1
+    return state
+
+
+@jit
+def certain_edge(certain: Mask, possible: Mask, before: int, reach: int) -> int:
+    """First state before ``before`` at which surely a run begins that lasts at least to ``reach``."""
+    for state in range(1, min(len(certain), before)):
+        begins = certain[state] and not certain[state - 1] and not possible[state - 1]
+        if begins and _end_of_run(certain, state) >= reach:
+            return state
+    return NEVER
+
+
+@jit
+def _possible_edge(certain: Mask, possible: Mask, early: int, late: int, hold: int) -> int:
+    """First state before ``late`` at which a run may begin; with ``hold``, one that may complete."""
+    for state in range(1, min(len(certain), late)):
+        if not possible[state] or certain[state - 1]:
+            continue
+        if hold == 0 or _end_of_run(possible, state) >= max(state + 1, early) + hold:
+            return state
+    return NEVER

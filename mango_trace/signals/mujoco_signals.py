@@ -277,7 +277,7 @@ class BatchSignals:
         self._mocap: tuple[Floats, Floats] | None = None
         if self._model.nmocap and {"mocap_pos", "mocap_quat"} <= traces[0].states.keys():
             self._mocap = self._joined("mocap_pos"), self._joined("mocap_quat")
-        self.validity: tuple[Validity, ...] = tuple(self._check(trace) for trace in traces)
+        self.validity: tuple[Validity, ...] = tuple(self._check(index) for index in range(len(traces)))
         self._valid = np.concatenate([validity.valid for validity in self.validity])
         if not self._valid.all():
             self._qpos[~self._valid] = self._model.qpos0
@@ -303,10 +303,11 @@ class BatchSignals:
     def _joined(self, component: str) -> Floats:
         return np.concatenate([trace.states[component] for trace in self._traces])
 
-    def _check(self, trace: TraceStates) -> Validity:
-        states = trace.states
-        mocap = None if self._mocap is None else (states["mocap_pos"], states["mocap_quat"])
-        found = check_states(self._kin.quaternions, states["time"], states["qpos"], mocap)
+    def _check(self, index: int) -> Validity:
+        part = slice(self.starts[index], self.starts[index + 1])
+        mocap = None if self._mocap is None else (self._mocap[0][part], self._mocap[1][part])
+        time = self._traces[index].states["time"]
+        found = check_states(self._kin.quaternions, time, self._qpos[part], mocap)
         if self._model.nmocap and self._mocap is None:
             unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
             found = replace(found, problems=(*found.problems, unrecorded))

@@ -17,8 +17,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mango_trace.jit import jit, jit_inline
 from mango_trace.signals.base import Floats
-from mango_trace.signals.compiled import compiled
 from mango_trace.signals.poses import Pose
 from mango_trace.signals.shapes import BOX, ENDLESS, HULL, Shapes
 from mango_trace.truth import Mask
@@ -84,7 +84,7 @@ def _arrays(pose: Pose) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(pose.position), np.ascontiguousarray(pose.rotation)
 
 
-@compiled
+@jit
 def _compare(
     pose_1: tuple[Floats, Floats],
     pose_2: tuple[Floats, Floats],
@@ -98,35 +98,47 @@ def _compare(
     """Update outcomes; not ``closely``, they are open wherever bounds meet."""
     position_1, rotation_1 = pose_1
     position_2, rotation_2 = pose_2
+    center_1, center_2 = _whole(first.center), _whole(second.center)
+    bounds_1, bounds_2 = _whole(first.half), _whole(second.half)
+    reach = (first.radius + second.radius) ** 2
+    finite = not math.isinf(reach)
+    decisive = (first.kind == BOX).any() and (second.kind == BOX).any()
     places = np.empty((len(second.kind), 3))
+    faces = np.full((len(first.kind), len(second.kind)), -1)
     last_1, last_2 = -1, -1
     for state in range(len(asked)):
         if not asked[state] or outcome[state] == TOUCHING:
             continue
         at_1 = state if len(position_1) > 1 else 0
         at_2 = state if len(position_2) > 1 else 0
-        dx = position_2[at_2, 0] - position_1[at_1, 0]
-        dy = position_2[at_2, 1] - position_1[at_1, 1]
-        dz = position_2[at_2, 2] - position_1[at_1, 2]
-        back = _transposed(_nine(rotation_1[at_1]))
-        offset = _turned(back, (dx, dy, dz))
-        turn = _product(back, _nine(rotation_2[at_2]))  # from the second body to the first
-        if not _bounds_meet(first, second, turn, offset):
+        world_1, world_2 = _nine(rotation_1, at_1), _nine(rotation_2, at_2)
+        away = _difference(_three(position_2, at_2), _three(position_1, at_1))
+        between = _difference(_turned(world_2, center_2), _turned(world_1, center_1))
+        if _square(_sum(away, between)) > reach:
+            continue
+        back = _transposed(world_1)
+        offset = _turned(back, away)
+        turn = _product(back, world_2)  # from the second body to the first
+        center = _difference(_sum(_turned(turn, center_2), offset), center_1)
+        if finite and _face_gap(center, turn, bounds_1, bounds_2) > 0:
             continue
         if not closely:
             outcome[state] = OPEN
             continue
-        for other in range(len(second.kind)):
-            x, y, z = _turned(turn, _three(second.middle[other]))
-            places[other, 0], places[other, 1], places[other, 2] = x + offset[0], y + offset[1], z + offset[2]
-        found = APART
         if last_1 >= 0:  # what touched a moment ago decides most states of a grasp
-            found = _pair(first, second, last_1, last_2, turn, _three(places[last_2]), finds_all)
+            place = _sum(_turned(turn, _three(second.middle, last_2)), offset)
+            if _pair(first, second, last_1, last_2, turn, place, faces, finds_all) == TOUCHING:
+                outcome[state] = TOUCHING
+                continue
+        for other in range(len(second.kind)):
+            x, y, z = _sum(_turned(turn, _three(second.middle, other)), offset)
+            places[other, 0], places[other, 1], places[other, 2] = x, y, z
+        found = APART
         for one in range(len(first.kind)):
-            if found == TOUCHING:
+            if found == TOUCHING or (found == OPEN and not decisive):
                 break
             for other in range(len(second.kind)):
-                answer = _pair(first, second, one, other, turn, _three(places[other]), finds_all)
+                answer = _pair(first, second, one, other, turn, _three(places, other), faces, finds_all)
                 if answer == TOUCHING:
                     found, last_1, last_2 = TOUCHING, one, other
                     break
@@ -136,64 +148,78 @@ def _compare(
             outcome[state] = found
 
 
-@compiled
-def _bounds_meet(first: Shapes, second: Shapes, turn: _Matrix, offset: _Vector) -> bool:
-    """Whether spheres and boxes around all geoms of two bodies meet."""
-    if math.isinf(first.radius) or math.isinf(second.radius):
-        return True
-    x, y, z = _turned(turn, _three(second.center))
-    x, y, z = (
-        x + offset[0] - first.center[0],
-        y + offset[1] - first.center[1],
-        z + offset[2] - first.center[2],
-    )
-    reach = first.radius + second.radius
-    if x * x + y * y + z * z > reach * reach:
-        return False
-    return _face_gap((x, y, z), turn, _three(first.half), _three(second.half)) <= 0
-
-
-@compiled
+@jit_inline
 def _pair(
-    first: Shapes, second: Shapes, one: int, other: int, turn: _Matrix, place: _Vector, finds_all: bool
+    first: Shapes,
+    second: Shapes,
+    one: int,
+    other: int,
+    turn: _Matrix,
+    place: _Vector,
+    faces: npt.NDArray[np.intp],
+    finds_all: bool,
 ) -> int:
-    """What is certain about two geoms; ``place``: middle of the second in the frame of the first body."""
+    """What is certain about two geoms.
+
+    ``place`` is the middle of the second in the frame of the first body. ``faces`` keeps for each pair the
+    face of a hull that last showed a gap, which is tried first.
+    """
     kind_1, kind_2 = first.kind[one], second.kind[other]
     if kind_1 == ENDLESS or kind_2 == ENDLESS:
         return OPEN
-    half_1, half_2 = _three(first.size[one]), _three(second.size[other])
-    x, y, z = (
-        place[0] - first.middle[one, 0],
-        place[1] - first.middle[one, 1],
-        place[2] - first.middle[one, 2],
-    )
-    reach = math.sqrt(_square(half_1)) + math.sqrt(_square(half_2)) + _SURE
-    if x * x + y * y + z * z > reach * reach:
+    away = _difference(place, _three(first.middle, one))
+    reach = first.reach[one] + second.reach[other] + _SURE
+    if _square(away) > reach * reach:
         return APART
-    back = _transposed(_nine(first.turn[one]))
-    center = _turned(back, (x, y, z))
-    rotation = _product(_product(back, turn), _nine(second.turn[other]))
-    boxes = kind_1 == BOX and kind_2 == BOX
-    enough = _ROUNDING if boxes else _SURE
+    half_1, half_2 = _three(first.size, one), _three(second.size, other)
+    back = _transposed(_nine(first.turn, one))
+    center = _turned(back, away)
+    if _outside(center, half_1) > (second.reach[other] + _SURE) ** 2:
+        return APART
+    turn_2 = _nine(second.turn, other)
+    seen = _turned(_transposed(turn_2), _turned(_transposed(turn), away))
+    if _outside(seen, half_2) > (first.reach[one] + _SURE) ** 2:
+        return APART
+    rotation = _product(_product(back, turn), turn_2)
     gap = _face_gap(center, rotation, half_1, half_2)
-    if gap > enough:
-        return APART
-    gap = max(gap, _edge_gap(center, rotation, half_1, half_2, enough))
-    if gap > enough:
-        return APART
-    if boxes:
+    if kind_1 == BOX and kind_2 == BOX:
+        if gap > _ROUNDING:
+            return APART
+        gap = max(gap, _edge_gap(center, rotation, half_1, half_2))
+        if gap > _ROUNDING:
+            return APART
         return TOUCHING if finds_all and gap < -_ROUNDING else OPEN
-    if kind_1 == HULL and _hull_gap(first, one, center, rotation, half_2) > _SURE:
+    if gap > _SURE:
         return APART
+    if kind_1 == HULL:
+        face = _parting_face(first, one, center, rotation, half_2, faces[one, other])
+        faces[one, other] = face
+        if face >= 0:
+            return APART
     if kind_2 == HULL:
         inverse = _transposed(rotation)
-        x, y, z = _turned(inverse, center)
-        if _hull_gap(second, other, (-x, -y, -z), inverse, half_1) > _SURE:
+        opposite = _difference((0.0, 0.0, 0.0), _turned(inverse, center))
+        known = faces[one, other] if kind_1 != HULL else -1
+        face = _parting_face(second, other, opposite, inverse, half_1, known)
+        if kind_1 != HULL:
+            faces[one, other] = face
+        if face >= 0:
             return APART
     return OPEN
 
 
-@compiled
+@jit
+def _outside(point: _Vector, half: _Vector) -> float:
+    """Square of the distance from a point to a box around the origin, m^2."""
+    x, y, z = (
+        max(abs(point[0]) - half[0], 0.0),
+        max(abs(point[1]) - half[1], 0.0),
+        max(abs(point[2]) - half[2], 0.0),
+    )
+    return x * x + y * y + z * z
+
+
+@jit
 def _face_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vector) -> float:
     """Widest gap that a face of two boxes shows, m; ``center`` and ``rotation`` are those of the second."""
     x, y, z = center
@@ -208,9 +234,9 @@ def _face_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
     return max(gap, abs(c * x + f * y + i * z) - w - (abs(c) * p + abs(f) * q + abs(i) * r))
 
 
-@compiled
-def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vector, enough: float) -> float:
-    """Widest gap that the cross product of an edge of each box shows, m; the first one over ``enough``."""
+@jit
+def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vector) -> float:
+    """Widest gap that the cross product of an edge of each box shows, m; the first one that shows any."""
     gap = -math.inf
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -222,70 +248,101 @@ def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
                 shadow = half_1[j] * abs(rotation[3 * k + m]) + half_1[k] * abs(rotation[3 * j + m])
                 shadow += half_2[n] * abs(rotation[3 * i + o]) + half_2[o] * abs(rotation[3 * i + n])
                 gap = max(gap, (distance - shadow) / sine)
-                if gap > enough:
+                if gap > _ROUNDING:
                     return gap
     return gap
 
 
-@compiled
-def _hull_gap(shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector) -> float:
-    """Widest gap that a face of a hull, or of the box at ``center`` with ``rotation``, shows, m."""
+@jit_inline
+def _parting_face(
+    shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector, known: int
+) -> int:
+    """A face of a hull, or of a box behind its faces, that shows a gap between the two; -1 if none does.
+
+    ``center``, ``rotation`` and ``half`` are those of the box, in the frame of the hull; ``known`` is the
+    face that is tried first, -1 for none.
+    """
+    n_faces = shapes.normal_start[hull + 1] - shapes.normal_start[hull]
+    if known >= 0 and _gap_at(shapes, hull, center, rotation, half, known) > _SURE:
+        return known
+    for face in range(n_faces + 3):
+        if _gap_at(shapes, hull, center, rotation, half, face) > _SURE:
+            return face
+    return -1
+
+
+@jit_inline
+def _gap_at(shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector, face: int) -> float:
+    """Gap between a hull and a box that one face of the hull shows, or of the three axes of the box, m."""
     x, y, z = center
-    a, b, c, d, e, f, g, h, i = rotation
-    gap = -math.inf
-    for face in range(shapes.normal_start[hull], shapes.normal_start[hull + 1]):
-        p, q, r = _three(shapes.normal[face])
+    start = shapes.normal_start[hull]
+    n_faces = shapes.normal_start[hull + 1] - start
+    if face < n_faces:
+        a, b, c, d, e, f, g, h, i = rotation
+        p, q, r = _three(shapes.normal, start + face)
         shadow = abs(p * a + q * d + r * g) * half[0]
         shadow += abs(p * b + q * e + r * h) * half[1]
         shadow += abs(p * c + q * f + r * i) * half[2]
-        gap = max(gap, p * x + q * y + r * z - shapes.reach[face] - shadow)
-        if gap > _SURE:
-            return float(gap)
-    for axis in range(3):
-        p, q, r = rotation[axis], rotation[3 + axis], rotation[6 + axis]
-        low, high = math.inf, -math.inf
-        for corner in range(shapes.corner_start[hull], shapes.corner_start[hull + 1]):
-            u, v, w = _three(shapes.corner[corner])
-            along = p * (u - x) + q * (v - y) + r * (w - z)
-            low, high = min(low, along), max(high, along)
-        gap = max(gap, max(low, -high) - half[axis])
-    return float(gap)
+        return float(p * x + q * y + r * z - shapes.height[start + face] - shadow)
+    axis = face - n_faces
+    p, q, r = rotation[axis], rotation[3 + axis], rotation[6 + axis]
+    low, high = math.inf, -math.inf
+    for corner in range(shapes.corner_start[hull], shapes.corner_start[hull + 1]):
+        u, v, w = _three(shapes.corner, corner)
+        along = p * (u - x) + q * (v - y) + r * (w - z)
+        low, high = min(low, along), max(high, along)
+    return float(max(low, -high) - half[axis])
 
 
-@compiled
-def _three(values: Floats) -> _Vector:
+@jit
+def _whole(values: Floats) -> _Vector:
     return values[0], values[1], values[2]
 
 
-@compiled
-def _nine(values: Floats) -> _Matrix:
+@jit
+def _three(values: Floats, row: int) -> _Vector:
+    return values[row, 0], values[row, 1], values[row, 2]
+
+
+@jit
+def _nine(values: Floats, index: int) -> _Matrix:
     return (
-        *(values[0, 0], values[0, 1], values[0, 2]),
-        *(values[1, 0], values[1, 1], values[1, 2]),
-        *(values[2, 0], values[2, 1], values[2, 2]),
+        *(values[index, 0, 0], values[index, 0, 1], values[index, 0, 2]),
+        *(values[index, 1, 0], values[index, 1, 1], values[index, 1, 2]),
+        *(values[index, 2, 0], values[index, 2, 1], values[index, 2, 2]),
     )
 
 
-@compiled
+@jit
+def _sum(first: _Vector, second: _Vector) -> _Vector:
+    return first[0] + second[0], first[1] + second[1], first[2] + second[2]
+
+
+@jit
+def _difference(first: _Vector, second: _Vector) -> _Vector:
+    return first[0] - second[0], first[1] - second[1], first[2] - second[2]
+
+
+@jit
 def _square(vector: _Vector) -> float:
     x, y, z = vector
     return x * x + y * y + z * z
 
 
-@compiled
+@jit
 def _transposed(matrix: _Matrix) -> _Matrix:
     a, b, c, d, e, f, g, h, i = matrix
     return a, d, g, b, e, h, c, f, i
 
 
-@compiled
+@jit
 def _turned(matrix: _Matrix, vector: _Vector) -> _Vector:
     a, b, c, d, e, f, g, h, i = matrix
     x, y, z = vector
     return a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z
 
 
-@compiled
+@jit
 def _product(first: _Matrix, second: _Matrix) -> _Matrix:
     a, b, c, d, e, f, g, h, i = first
     j, k, s, m, n, o, p, q, r = second

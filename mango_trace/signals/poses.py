@@ -19,8 +19,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mango_trace.jit import jit
 from mango_trace.signals.base import Floats
-from mango_trace.signals.compiled import compiled
 
 POSE_FIELDS: Final = ("body_pos", "body_quat", "site_pos", "site_quat", "jnt_pos", "jnt_axis", "qpos0")
 """Fields of the model that poses depend on, beside its structure."""
@@ -204,7 +204,7 @@ def computable(fields: Mapping[str, Floats]) -> bool:
     )
 
 
-@compiled
+@jit
 def _follow(
     qpos: Floats,
     mocap_pos: Floats,
@@ -216,33 +216,34 @@ def _follow(
 ) -> tuple[Floats, Floats]:
     """Positions ``(N, 3)`` and rotations ``(N, 3, 3)`` of the end of a chain that hangs on a carrier."""
     n_states = len(qpos)
+    place, turn, mocap, joints, kinds, starts, axes, anchors, zeros = links
     position, rotation = np.empty((n_states, 3)), np.empty((n_states, 3, 3))
     for state in range(n_states):
         v = version[state]
         px, py, pz = 0.0, 0.0, 0.0
         quat = (1.0, 0.0, 0.0, 0.0)
         joint = 0
-        for link in range(len(links.joints)):
-            guided = links.mocap[link]
+        for link in range(len(joints)):
+            guided = mocap[link]
             if guided >= 0:
-                dx, dy, dz = _rotate(quat, _three(mocap_pos[state], 3 * guided))
-                local = _normalize(_four(mocap_quat[state], 4 * guided))
+                dx, dy, dz = _rotate(quat, _three(mocap_pos, state, 3 * guided))
+                local = _normalize(_four(mocap_quat, state, 4 * guided))
             else:
-                dx, dy, dz = _rotate(quat, _three(links.place[v, link], 0))
-                local = _four(links.turn[v, link], 0)
+                dx, dy, dz = _rotate(quat, _of_link(place, v, link))
+                local = (turn[v, link, 0], turn[v, link, 1], turn[v, link, 2], turn[v, link, 3])
             px, py, pz = px + dx, py + dy, pz + dz
             quat = _multiply(quat, local)
-            for _ in range(links.joints[link]):
-                first, kind = links.start[joint], links.kind[joint]
-                axis = _three(links.axis[v, joint], 0)
-                travel = qpos[state, first] - links.zero[v, joint]
+            for _ in range(joints[link]):
+                first, kind = starts[joint], kinds[joint]
+                axis = _of_link(axes, v, joint)
+                travel = qpos[state, first] - zeros[v, joint]
                 if kind == _SLIDE:
                     dx, dy, dz = _rotate(quat, axis)
                     px, py, pz = px + dx * travel, py + dy * travel, pz + dz * travel
                 else:
-                    anchor = _three(links.anchor[v, joint], 0)
+                    anchor = _of_link(anchors, v, joint)
                     if kind == _BALL:
-                        local = _normalize(_four(qpos[state], first))
+                        local = _normalize(_four(qpos, state, first))
                     else:
                         sine = math.sin(0.5 * travel)
                         local = (math.cos(0.5 * travel), axis[0] * sine, axis[1] * sine, axis[2] * sine)
@@ -264,28 +265,33 @@ def _follow(
     return position, rotation
 
 
-@compiled
+@jit
 def _matrices(values: Floats, start: int) -> Floats:
     """Rotation matrices ``(N, 3, 3)`` of the quaternions in four columns of some values."""
     matrices = np.empty((len(values), 3, 3))
     for row in range(len(values)):
-        numbers = _matrix(_normalize(_four(values[row], start)))
+        numbers = _matrix(_normalize(_four(values, row, start)))
         for index in range(9):
             matrices[row, index // 3, index % 3] = numbers[index]
     return matrices
 
 
-@compiled
-def _three(values: Floats, start: int) -> _Vector:
-    return values[start], values[start + 1], values[start + 2]
+@jit
+def _three(values: Floats, row: int, start: int) -> _Vector:
+    return values[row, start], values[row, start + 1], values[row, start + 2]
 
 
-@compiled
-def _four(values: Floats, start: int) -> _Quaternion:
-    return values[start], values[start + 1], values[start + 2], values[start + 3]
+@jit
+def _four(values: Floats, row: int, start: int) -> _Quaternion:
+    return values[row, start], values[row, start + 1], values[row, start + 2], values[row, start + 3]
 
 
-@compiled
+@jit
+def _of_link(values: Floats, version: int, link: int) -> _Vector:
+    return values[version, link, 0], values[version, link, 1], values[version, link, 2]
+
+
+@jit
 def _normalize(quat: _Quaternion) -> _Quaternion:
     """Give a quaternion length one; within rounding of it, it stays, as in MuJoCo."""
     w, x, y, z = quat
@@ -297,7 +303,7 @@ def _normalize(quat: _Quaternion) -> _Quaternion:
     return quat
 
 
-@compiled
+@jit
 def _multiply(quat: _Quaternion, other: _Quaternion) -> _Quaternion:
     w, x, y, z = quat
     a, b, c, d = other
@@ -309,7 +315,7 @@ def _multiply(quat: _Quaternion, other: _Quaternion) -> _Quaternion:
     )
 
 
-@compiled
+@jit
 def _rotate(quat: _Quaternion, vector: _Vector) -> _Vector:
     """Rotate a vector by a unit quaternion."""
     w, x, y, z = quat
@@ -318,7 +324,7 @@ def _rotate(quat: _Quaternion, vector: _Vector) -> _Vector:
     return a + w * p + y * r - z * q, b + w * q + z * p - x * r, c + w * r + x * q - y * p
 
 
-@compiled
+@jit
 def _matrix(quat: _Quaternion) -> tuple[float, float, float, float, float, float, float, float, float]:
     """Rotation matrix of a unit quaternion, by rows."""
     w, x, y, z = quat

@@ -37,13 +37,15 @@ class Shapes(NamedTuple):
     """From the frame of that box to the body, ``(G, 3, 3)``."""
     size: Floats
     """Its half extents, ``(G, 3)`` m."""
+    reach: Floats
+    """Radius of the sphere around that box, ``(G,)`` m."""
     corner: Floats
     """Corners of hulls, each in the frame of its box, ``(V, 3)`` m."""
     corner_start: npt.NDArray[np.intp]
     """Where the corners of each geom start, and end, ``(G + 1,)``."""
     normal: Floats
     """Directions of the faces of hulls, in the frame of the box, ``(F, 3)``."""
-    reach: Floats
+    height: Floats
     """How far a hull extends in the direction of each face, ``(F,)`` m."""
     normal_start: npt.NDArray[np.intp]
     """Where the faces of each geom start, and end, ``(G + 1,)``."""
@@ -66,10 +68,11 @@ def shapes_of(model: mujoco.MjModel, geoms: Geoms) -> Shapes:
     radius = min(float((distance + reach).max()), float(np.linalg.norm(half + reach.max())))
     if endless.any():
         half, radius = np.full(3, np.inf), np.inf
+    size = np.ascontiguousarray(model.geom_aabb[geoms, 3:])
     hulls = [_hull(model, geom) for geom in geoms.tolist()]
     kinds = {int(mujoco.mjtGeom.mjGEOM_BOX): BOX, int(mujoco.mjtGeom.mjGEOM_MESH): HULL}
     kind = np.array([kinds.get(number, OTHER) for number in model.geom_type[geoms].tolist()], dtype=np.intp)
-    corners, normals, reaches = zip(*hulls, strict=True)
+    corners, normals, heights = zip(*hulls, strict=True)
     return Shapes(
         center,
         half + reach.max(),
@@ -77,11 +80,12 @@ def shapes_of(model: mujoco.MjModel, geoms: Geoms) -> Shapes:
         np.where(endless, ENDLESS, kind),
         middle,
         turn,
-        np.ascontiguousarray(model.geom_aabb[geoms, 3:]),
+        size,
+        np.asarray(np.linalg.norm(size, axis=1)),
         np.concatenate(corners),
         np.cumsum([0, *map(len, corners)], dtype=np.intp),
         np.concatenate(normals),
-        np.concatenate(reaches),
+        np.concatenate(heights),
         np.cumsum([0, *map(len, normals)], dtype=np.intp),
     )
 
@@ -142,7 +146,7 @@ def _matrices(quaternions: Floats) -> Floats:
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> tuple[Floats, Floats, Floats]:
-    """Corners, directions of faces and reach in these, of a mesh in the frame of the box around it.
+    """Corners, directions of faces and extent in these, of a mesh in the frame of the box around it.
 
     Source: MuJoCo's ``mesh_graph``, for each hull: numbers of corners and faces; for each corner an
     address; for each corner its number in the mesh; edges; three corners for each face.

@@ -83,6 +83,8 @@ class Touching:
                 shapes = self._kin.shapes(part_1), self._kin.shapes(part_2)
                 overlap(*shapes, self._carriers(part_1, part_2), todo, outcome)
             touching, todo = outcome == TOUCHING, outcome == OPEN
+            if not todo.any():
+                return touching
             rows = self._rows(first, second, todo)
         else:
             rows = self.contacts(first, second, todo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mango_trace.jit import jit
+from mango_trace.signals.base import Floats
 from mango_trace.truth import Mask
 
 _SMALLEST_QUATERNION = 1e-6
@@ -29,9 +32,9 @@ class Validity:
 
 def check_states(
     quaternions: Sequence[int],
-    time: npt.NDArray[np.float64],
-    qpos: npt.NDArray[np.float64],
-    mocap: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None,
+    time: Floats,
+    qpos: Floats,
+    mocap: tuple[Floats, Floats] | None = None,
 ) -> Validity:
     """Find states that cannot be judged. Velocities are not looked at: few predicates read them.
 
@@ -50,6 +53,9 @@ def check_states(
     Returns:
         The valid states and the problems.
     """
+    starts = np.asarray(quaternions, dtype=np.intp)
+    if mocap is None and _sound(starts, np.ascontiguousarray(time), np.ascontiguousarray(qpos)):
+        return Validity(np.ones(len(time), dtype=np.bool_), ())
     problems: list[str] = []
     components = [time[:, None], qpos, *(mocap or ())]
     finite = np.ones(len(time), dtype=np.bool_)
@@ -59,7 +65,7 @@ def check_states(
         if len(qpos) and np.isnan(qpos[-1]).all():
             problems.append("terminal state not stored")
         _note(problems, ~finite, "state {first} is not finite ({count} such states)")
-        columns = np.add.outer(np.asarray(quaternions, dtype=np.intp), np.arange(4))
+        columns = np.add.outer(starts, np.arange(4))
         whole = _have_length(qpos[:, columns])
         if mocap is not None:
             whole &= _have_length(mocap[1].reshape(len(time), -1, 4))
@@ -85,7 +91,25 @@ def quaternion_starts(model: mujoco.MjModel) -> tuple[int, ...]:
     return tuple(sorted([*free.tolist(), *ball.tolist()]))
 
 
-def _have_length(quaternions: npt.NDArray[np.float64]) -> Mask:
+@jit
+def _sound(quaternions: npt.NDArray[np.intp], time: Floats, qpos: Floats) -> bool:
+    """Whether there is nothing to be found."""
+    for state in range(len(time)):
+        if not math.isfinite(time[state]) or (state and time[state] <= time[state - 1]):
+            return False
+        for coordinate in range(qpos.shape[1]):
+            if not math.isfinite(qpos[state, coordinate]):
+                return False
+        for start in quaternions:
+            square = 0.0
+            for coordinate in range(start, start + 4):
+                square += qpos[state, coordinate] ** 2
+            if square < _SMALLEST_QUATERNION**2:
+                return False
+    return True
+
+
+def _have_length(quaternions: Floats) -> Mask:
     """States in which no quaternion, ``(T, n, 4)``, has length zero; NaN is another matter."""
     return np.asarray(~((quaternions**2).sum(axis=2) < _SMALLEST_QUATERNION**2).any(axis=1))
 
