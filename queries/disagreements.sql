@@ -121,6 +121,7 @@ WITH compared AS (
       WHEN p.kind = 'live vs recomputed' AND p.lag_states > 0 THEN 'live check is one substep older'
       WHEN p.kind = 'live vs recomputed' THEN 'live check differs'
       WHEN p.kind = 'source label vs benchmark' THEN 'source label differs'
+      WHEN u.trace_id IS NULL THEN 'truth intervals are not stored'
       WHEN p.outcome = 'passed' AND u.each_held_once THEN 'undone after success'
       WHEN p.outcome = 'passed' THEN 'goal never held'
       WHEN p.reason = 'invariant' THEN 'invariant broken'

@@ -68,6 +68,12 @@ Examples:
     is_flag=True,
     help="Also ask the geometric counterpart of every benchmark rule, for 'query rules'.",
 )
+@click.option(
+    "--verdicts-only",
+    is_flag=True,
+    help="Same verdicts, sooner: leave out the truth intervals of monitors, which 'show' draws and 'query"
+    " disagreements' looks into.",
+)
 def evaluate(
     datasets: tuple[Path, ...],
     oracles: tuple[Path, ...],
@@ -78,6 +84,7 @@ def evaluate(
     order: Literal["report", "strict"],
     hold: int,
     rules: bool,
+    verdicts_only: bool,
 ) -> None:
     """Judge every trace of DATASETS, folders or URLs, and store the verdicts.
 
@@ -92,6 +99,8 @@ def evaluate(
     from mango_trace.evaluation.engines import OnRay, local
     from mango_trace.shipped import shipped
 
+    if rules and verdicts_only:
+        raise UsageError("--rules needs truth intervals, which --verdicts-only leaves out")
     if ray_address is not None and engine != "ray":
         raise UsageError("--ray-address goes with --engine ray")
     started = time.monotonic()
@@ -106,7 +115,7 @@ def evaluate(
                 datasets,
                 oracles or (shipped("oracles"),),
                 database,
-                options=Options(order=order, hold=hold, rules=rules),
+                options=Options(order=order, hold=hold, rules=rules, intervals=not verdicts_only),
                 workers=workers,
                 engine=OnRay(ray_address) if engine == "ray" else local,
                 progress=progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,11 @@ from mango_trace.oracle.decide import Order
 from mango_trace.oracle.goal import EndState, judge_goal
 from mango_trace.oracle.semantics import Judgement, Termination
 from mango_trace.predicates.catalogue import CATALOGUE
+from mango_trace.predicates.signature import Need
 from mango_trace.scene.model import Scene
 from mango_trace.signals import SceneKinematics, Signals, TraceStates, Validity
 from mango_trace.store import Trace
-from mango_trace.truth import FALSE, UNDETERMINED, Truth, all_of, surely
+from mango_trace.truth import FALSE, UNDETERMINED, Mask, Truth, all_of, possibly, surely
 
 
 class Monitors:
@@ -31,11 +33,52 @@ class Monitors:
 
     def call_truth(self, monitor: CompiledMonitor) -> Truth:
         """Truth of the predicate call that a monitor watches, ``(T,)``."""
-        call = monitor.call
-        if call not in self._truths:
-            with np.errstate(invalid="ignore", over="ignore"):  # states that are not judged anyway
-                self._truths[call] = monitor.predicate.evaluate(self._signals, *monitor.arguments)
-        return self._truths[call]
+        if monitor.call not in self._truths:
+            self._truths[monitor.call] = self._evaluate(monitor, self._signals)
+        return self._truths[monitor.call]
+
+    def decide(self, oracles: Sequence[CompiledOracle], everywhere: Mask) -> None:
+        """Compute all calls of some oracles only as far as conjunctions of their monitors depend on them.
+
+        Cheap calls come first. What touches what is then looked for only in states in which all monitors of
+        an action that are known already may hold; elsewhere the action does not hold, whatever it says.
+        :meth:`call_truth` gives any value there.
+
+        Args:
+            oracles: All oracles that the calls are asked for.
+            everywhere: States in which every call is to be told, ``(T,)``.
+        """
+        actions = [
+            [compiled.monitors[index] for index in action.monitors]
+            for compiled in oracles
+            for action in compiled.actions
+        ]
+        never = [compiled.monitors[index] for compiled in oracles for index in compiled.never]
+        calls = {monitor.call: monitor for monitor in (*never, *itertools.chain.from_iterable(actions))}
+        for call in sorted(calls, key=lambda call: _cost(calls[call])):
+            if call in self._truths:
+                continue
+            monitor, signals = calls[call], self._signals
+            if Need.CONTACT in monitor.predicate.needs and all(one.call != call for one in never):
+                needed = everywhere.copy()
+                for monitors in actions:
+                    if any(one.call == call for one in monitors):
+                        known = [one for one in monitors if one.call in self._truths]
+                        holds = [possibly(one.apply(self._truths[one.call])) for one in known]
+                        needed |= np.logical_and.reduce(holds) if holds else True
+                signals = signals.within(needed)
+            self._truths[call] = self._evaluate(monitor, signals)
+
+    def _evaluate(self, monitor: CompiledMonitor, signals: Signals) -> Truth:
+        with np.errstate(invalid="ignore", over="ignore"):  # states that are not judged anyway
+            truth: Truth = monitor.predicate.evaluate(signals, *monitor.arguments)
+        return truth
+
+
+def _cost(monitor: CompiledMonitor) -> tuple[bool, int, str]:
+    """What is cheap first; of contacts, those between two things, whose poses rule most states out."""
+    names = sum(isinstance(argument, str) for argument in monitor.arguments)
+    return Need.CONTACT in monitor.predicate.needs, -names, monitor.call
 
 
 class _OneTrace:
@@ -77,7 +120,7 @@ class TraceVerdict:
         lag_states: States at which the benchmark's live check said otherwise.
         violated_premises: Premises of the task that fail once the objects have settled.
         undetermined_premises: Premises that cannot be told.
-        truths: Truth of every predicate call, by its canonical text.
+        truths: Truth of every predicate call, by its canonical text; none where only verdicts were asked.
     """
 
     oracles: tuple[OracleVerdict, ...]
@@ -111,6 +154,7 @@ def judge_batch(
     order: Order,
     hold: int,
     rules: bool = False,
+    intervals: bool = True,
 ) -> list[tuple[TraceVerdict, Validity]]:
     """Judge some traces of one scene.
 
@@ -123,6 +167,8 @@ def judge_batch(
         order: ``report`` or ``strict``.
         hold: States that the held-k meaning of success asks for.
         rules: Also compute the geometric counterpart of every benchmark rule that is asked.
+        intervals: Compute every monitor at every state. Else only what the verdicts depend on is computed,
+            and no truths are returned.
 
     Returns:
         For each trace the verdicts with their evidence, and which states were sound.
@@ -133,6 +179,11 @@ def judge_batch(
     premises = _premises(states, kinematics, task.premises)
     signals = kinematics.batch(states)
     monitors = Monitors(signals)
+    if not intervals:
+        distinct = {one.digest: one for found in oracles for one in found}
+        last = np.zeros(signals.n_states, dtype=np.bool_)
+        last[signals.starts[1:][np.diff(signals.starts) > 0] - 1] = True
+        monitors.decide([*distinct.values(), *([task.goal] if task.goal else [])], last)
     spans = [
         (int(first), int(first) + trace.metadata.warmup_steps, int(stop))
         for first, stop, trace in zip(signals.starts[:-1], signals.starts[1:], traces, strict=True)
@@ -161,7 +212,8 @@ def judge_batch(
         if rules:
             _ask_counterparts(one, signals.scene, oracles[index], task.goal)
         violated, unknown = premises[index]
-        verdict = TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, one.truths)
+        truths_of_calls = one.truths if intervals else {}
+        verdict = TraceVerdict(tuple(verdicts), end_state, lag, violated, unknown, truths_of_calls)
         found.append((verdict, signals.validity[index]))
     return found
 

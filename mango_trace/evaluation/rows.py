@@ -85,7 +85,9 @@ def add_label_rows(rows: Rows, trace_id: str, labels: tuple[Label, ...]) -> None
         rows.add("labels", {"trace_id": trace_id, "position": position, "labelled_at": when, **row})
 
 
-def add_verdict_rows(rows: Rows, trace_id: str, evaluator: str, order: str, verdict: OracleVerdict) -> None:
+def add_verdict_rows(
+    rows: Rows, trace_id: str, evaluator: str, order: str, verdict: OracleVerdict, *, intervals: bool
+) -> None:
     """Rows of one oracle's verdict and of its actions."""
     compiled, judgement, termination = verdict.compiled, verdict.judgement, verdict.termination
     key = {
@@ -119,6 +121,7 @@ def add_verdict_rows(rows: Rows, trace_id: str, evaluator: str, order: str, verd
             "any_order": termination.any_order,
             "once_at": termination.once_at,
             "hold": termination.hold,
+            "intervals": intervals,
         },
     )
     for action, result in zip(compiled.actions, judgement.actions, strict=True):
@@ -164,6 +167,7 @@ def error_verdict_row(
         "sequential": "undetermined",
         "any_order": "undetermined",
         "hold": 0,
+        "intervals": False,
     }
 
 
@@ -174,6 +178,8 @@ def add_end_state_row(
     evaluator: str,
     verdict: TraceVerdict | None,
     error: str | None,
+    *,
+    intervals: bool,
 ) -> None:
     """Row of the benchmark's own goal; an error leaves no evidence that could be taken for a failure."""
     found = verdict.end_state if verdict and not error else None
@@ -188,6 +194,7 @@ def add_end_state_row(
             "first_success": found.first_success if found else None,
             "at_end": found.at_end if found else "undetermined",
             "lag_states": verdict.lag_states if verdict else None,
+            "intervals": intervals and error is None,
         },
     )
 

@@ -107,6 +107,8 @@ def evaluate(
     options = options or Options()
     if (workers is not None and workers < 1) or shard_traces < 1 or options.hold < 1:
         raise UsageError("workers, shard size and hold must each be at least 1")
+    if options.rules and not options.intervals:
+        raise UsageError("rules are compared by their truth intervals, which verdicts alone do not have")
     places = [locate(root) for root in roots]
     _check_shared(places, engine, workers)
     forget_scenes()
@@ -142,7 +144,9 @@ def _evaluate(
         return summary  # nothing could be opened, so there is nothing to make a database for
     with VerdictDatabase(database) as verdicts:
         run = verdicts.start_run(EVALUATOR, mujoco.__version__, options.order)
-        judged = set() if options.rules else verdicts.judged(EVALUATOR, options.order, options.hold)
+        judged = set()
+        if not options.rules:
+            judged = verdicts.judged(EVALUATOR, options.order, options.hold, intervals=options.intervals)
         shards: list[Shard] = []
         for dataset in datasets:
             todo = _todo(dataset, oracles, judged, options, summary)

@@ -54,11 +54,14 @@ class Options:
         hold: States that the held-k meaning of success asks for.
         rules: Also compute the geometric counterpart of every benchmark rule that an oracle asks,
             so that their disagreements can be queried. Traces are judged again for it.
+        intervals: Compute and store the truth intervals of every monitor. Without them verdicts are the
+            same and come sooner.
     """
 
     order: Literal["report", "strict"] = "report"
     hold: int = 10
     rules: bool = False
+    intervals: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +267,7 @@ class _Work:
                 order=options.order,
                 hold=options.hold,
                 rules=options.rules,
+                intervals=options.intervals,
             )
             self._found.update(zip(members, found, strict=True))
 
@@ -280,7 +284,8 @@ class _Work:
         self, rows: Rows, record: TraceRecord, trace: Trace, verdict: TraceVerdict, validity: Validity
     ) -> None:
         metadata, trace_id, workplace = record.metadata, record.trace_id, self._workplace
-        order, goal = self._shard.options.order, workplace.task.goal
+        order, intervals = self._shard.options.order, self._shard.options.intervals
+        goal = workplace.task.goal
         row = trace_row(record, self._shard.dataset)
         describe_states(row, trace, workplace.package.scene, validity, verdict)
         row["problems"] += version_notes(metadata, workplace.kinematics.model)
@@ -292,11 +297,11 @@ class _Work:
         error = f"recording ended in an error: {metadata.error}" if metadata.ended == "error" else None
         for found in verdict.oracles:
             if error is None:
-                add_verdict_rows(rows, trace_id, EVALUATOR, order, found)
+                add_verdict_rows(rows, trace_id, EVALUATOR, order, found, intervals=intervals)
             else:
                 rows.add("verdicts", error_verdict_row(trace_id, found.compiled, EVALUATOR, order, error))
         if goal is not None:
-            add_end_state_row(rows, trace_id, goal, EVALUATOR, verdict, error)
+            add_end_state_row(rows, trace_id, goal, EVALUATOR, verdict, error, intervals=intervals)
         add_interval_rows(rows, trace_id, EVALUATOR, verdict.truths)
 
     def _add_broken(self, rows: Rows, record: TraceRecord, reason: str) -> None:
@@ -323,4 +328,4 @@ def _add_broken_trace(
             error_verdict_row(record.trace_id, compiled, EVALUATOR, shard.options.order, reason),
         )
     if goal is not None:
-        add_end_state_row(rows, record.trace_id, goal, EVALUATOR, None, reason)
+        add_end_state_row(rows, record.trace_id, goal, EVALUATOR, None, reason, intervals=False)

@@ -130,6 +130,9 @@ class Signals(Protocol):
     def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
         """States of ``where`` in which the solver acts on some contact between two groups."""
 
+    def within(self, where: Mask) -> Signals:
+        """The same signals, with contacts in the states of ``where`` alone; elsewhere there are none."""
+
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """Contacts between two groups in the states of ``where``; none are reported elsewhere.
 

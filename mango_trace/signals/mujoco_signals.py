@@ -8,6 +8,7 @@ recomputed from qpos: those that a simulator holds after a step are one substep 
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -289,6 +290,7 @@ class BatchSignals:
         self._version = np.repeat([numbers[trace.model_key] for trace in traces], lengths)
         self._fields = [kinematics.pose_fields(trace) for trace in distinct.values()]
         shortcuts = kinematics.prefilter and not _shapes(self._versions[0])
+        self._scope: Mask | None = None
         self._touching = Touching(
             kinematics,
             PairContacts(
@@ -379,11 +381,21 @@ class BatchSignals:
 
     def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
         """See :meth:`Signals.in_contact`."""
-        return self._touching.in_contact(first, second, where)
+        return self._touching.in_contact(first, second, self._in_scope(where))
 
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """See :meth:`Signals.contacts`."""
-        return self._touching.contacts(first, second, where)
+        return self._touching.contacts(first, second, self._in_scope(where))
+
+    def within(self, where: Mask) -> BatchSignals:
+        """See :meth:`Signals.within`; what one finds, all know."""
+        _ = self._poses  # made once, before it is shared
+        narrowed = copy.copy(self)
+        narrowed._scope = self._in_scope(where)
+        return narrowed
+
+    def _in_scope(self, where: Mask) -> Mask:
+        return where if self._scope is None else where & self._scope
 
     # -- poses
 

@@ -84,7 +84,7 @@ class Touching:
                 overlap(*shapes, self._carriers(part_1, part_2), todo, outcome)
             touching, todo = outcome == TOUCHING, outcome == OPEN
             if not todo.any():
-                return touching
+                return np.asarray(touching)
             rows = self._rows(first, second, todo)
         else:
             rows = self.contacts(first, second, todo)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from mango_trace.errors import DatabaseError, NewerFormatError
 from mango_trace.verdicts.tables import TABLES
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "traces": ("trace_id",),
@@ -144,14 +144,23 @@ class VerdictDatabase:
             for row in sorted(wanted - there):
                 self._write("INSERT INTO samples VALUES (?, ?, ?)", row)
 
-    def judged(self, evaluator: str, order_mode: str, hold: int) -> set[tuple[str, str]]:
-        """Pairs of trace and oracle that have such a verdict already, errors not counted."""
+    def judged(self, evaluator: str, order_mode: str, hold: int, *, intervals: bool) -> set[tuple[str, str]]:
+        """Pairs of trace and oracle that have such a verdict already, errors not counted.
+
+        With ``intervals``, those alone whose truth intervals are stored.
+        """
         rows = self._con.sql(
             "SELECT trace_id, oracle FROM verdicts WHERE evaluator = $evaluator "
             "AND order_mode = $order_mode AND hold = $hold AND outcome <> 'error' "
+            "AND (intervals OR NOT $intervals) "
             "UNION ALL SELECT trace_id, oracle FROM end_state "
-            "WHERE evaluator = $evaluator AND outcome <> 'error'",
-            params={"evaluator": evaluator, "order_mode": order_mode, "hold": hold},
+            "WHERE evaluator = $evaluator AND outcome <> 'error' AND (intervals OR NOT $intervals)",
+            params={
+                "evaluator": evaluator,
+                "order_mode": order_mode,
+                "hold": hold,
+                "intervals": intervals,
+            },
         ).fetchall()
         return {(str(trace), str(oracle)) for trace, oracle in rows}
 

@@ -109,6 +109,7 @@ CREATE TABLE IF NOT EXISTS verdicts (
   any_order VARCHAR NOT NULL,
   once_at INTEGER,                       -- first state at which all actions hold together
   hold INTEGER NOT NULL,                 -- states that held_k asks for
+  intervals BOOLEAN NOT NULL,            -- whether the truth intervals of its monitors are stored
   PRIMARY KEY (trace_id, oracle, evaluator, order_mode)
 );
 
@@ -178,5 +179,6 @@ CREATE TABLE IF NOT EXISTS end_state (
   first_success INTEGER,                 -- first state in which it held
   at_end VARCHAR NOT NULL,               -- at the last recorded state
   lag_states INTEGER,                    -- states at which the live check said otherwise
+  intervals BOOLEAN NOT NULL,            -- whether the truth intervals of its monitors are stored
   PRIMARY KEY (trace_id, oracle, evaluator)
 );

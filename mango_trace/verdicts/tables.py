@@ -76,6 +76,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("any_order", pa.string()),
             ("once_at", pa.int32()),
             ("hold", pa.int32()),
+            ("intervals", pa.bool_()),
         ]
     ),
     "actions": pa.schema(
@@ -141,6 +142,7 @@ TABLES: Final[dict[str, pa.Schema]] = {
             ("first_success", pa.int32()),
             ("at_end", pa.string()),
             ("lag_states", pa.int32()),
+            ("intervals", pa.bool_()),
         ]
     ),
     "oracles": pa.schema(

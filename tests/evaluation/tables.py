@@ -21,3 +21,12 @@ def tables_of(path: Path) -> dict[str, list[tuple[Any, ...]]]:
             rows = connection.execute(f"SELECT {columns} FROM {name}").fetchall()
             found[name] = sorted(rows, key=repr)
         return found
+
+
+def without_intervals(tables: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """Rows without truth intervals and without the column that says whether they are stored."""
+    kept = {name: rows for name, rows in tables.items() if name != "intervals"}
+    for name in ("verdicts", "end_state"):
+        place = TABLES[name].names.index("intervals")
+        kept[name] = sorted((row[:place] + row[place + 1 :] for row in kept[name]), key=repr)
+    return kept

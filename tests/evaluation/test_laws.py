@@ -19,7 +19,7 @@ from mango_trace.evaluation import Options, evaluate
 from mango_trace.store import Dataset, DatasetWriter, Trace
 from mango_trace.store.samples import SAMPLES, write_sample
 from mango_trace.verdicts import open_read_only
-from tests.evaluation.tables import tables_of
+from tests.evaluation.tables import tables_of, without_intervals
 from tests.synthetic import (
     columns,
     make_dataset,
@@ -483,3 +483,46 @@ def test_another_hold_is_judged_again_and_replaces_the_verdicts(place, tmp_path)
         summary = evaluate([place / "dataset"], [place / "oracles"], database, options=Options(hold=hold))
         assert (summary.judged, summary.skipped) == (N, 0)
         assert ask(database, "SELECT DISTINCT hold FROM verdicts") == [(hold,)]
+
+
+def monitor(function: str, *arguments: str, **more: object) -> dict[str, Any]:
+    return {"oracle_id": function, "handle_as": {"function": function, "arguments": list(arguments)}, **more}
+
+
+@pytest.mark.parametrize("oracle", ["sequential", "any_order", "never", "negated"])
+def test_verdicts_alone_are_the_same_verdicts(place, tmp_path, oracle):
+    """What is left out of a conjunction never decides it; an invariant and a negation see all states."""
+    document = oracle_document()
+    if oracle == "any_order":
+        document["execution_mode"] = "any_order"
+    if oracle == "never":
+        document["never"] = [monitor("grasped", "brick_1"), monitor("released", "brick_1", negate=True)]
+    if oracle == "negated":
+        action = document["plan"][0]["actions"][0]
+        action["monitoring"].append(monitor("grasped", "brick_1", negate=True))
+    path = tmp_path / "oracle.json"
+    path.write_text(json.dumps(document))
+    for name, intervals in (("whole", True), ("alone", False)):
+        options = Options(intervals=intervals)
+        summary = evaluate([place / "dataset"], [path], tmp_path / f"{name}.duckdb", options=options)
+        assert (summary.judged, summary.exit_code) == (N, 0), summary
+    alone, whole = (tables_of(tmp_path / f"{name}.duckdb") for name in ("alone", "whole"))
+    assert alone["intervals"] == []
+    assert without_intervals(alone) == without_intervals(whole)
+
+
+def test_truth_intervals_are_added_when_they_are_asked_for(place, tmp_path, plain):
+    def run(*, intervals: bool) -> tuple[int, int]:
+        options = Options(intervals=intervals)
+        arguments = [place / "dataset"], [place / "oracles"], tmp_path / "v.duckdb"
+        summary = evaluate(*arguments, options=options)
+        return summary.judged, summary.skipped
+
+    assert run(intervals=False) == (N, 0)
+    assert run(intervals=False) == (0, N)
+    assert run(intervals=True) == (N, 0)
+    assert tables_of(tmp_path / "v.duckdb") == plain
+    assert run(intervals=False) == (0, N)
+    assert tables_of(tmp_path / "v.duckdb") == plain
+    with pytest.raises(UsageError, match="truth intervals"):
+        evaluate([], [], tmp_path / "v.duckdb", options=Options(rules=True, intervals=False))

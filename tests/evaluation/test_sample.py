@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from mango_trace.cli.main import cli
-from mango_trace.evaluation import evaluate
+from mango_trace.evaluation import Options, evaluate
 from mango_trace.shipped import shipped
 from mango_trace.signals import SceneKinematics
 from mango_trace.store import Dataset, size_on_disk, verify_dataset
 from mango_trace.store.sampling import POSITIONS, stratum_of
-from tests.evaluation.tables import tables_of
+from tests.evaluation.tables import tables_of, without_intervals
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
 
@@ -72,3 +72,11 @@ def test_the_plain_way_says_the_same(verdicts, tmp_path, monkeypatch):
     monkeypatch.setattr("mango_trace.evaluation.shard.SceneKinematics", plain)
     evaluate([SAMPLE], [shipped("oracles")], tmp_path / "plain.duckdb")
     assert tables_of(tmp_path / "plain.duckdb") == tables_of(verdicts)
+
+
+def test_verdicts_alone_are_the_same(verdicts, tmp_path):
+    alone = tmp_path / "alone.duckdb"
+    evaluate([SAMPLE], [shipped("oracles")], alone, options=Options(intervals=False))
+    assert without_intervals(tables_of(alone)) == without_intervals(tables_of(verdicts))
+    (only,) = asked(alone, "disagreements")
+    assert only["cause"] == "truth intervals are not stored"
