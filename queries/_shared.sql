@@ -97,7 +97,7 @@ CREATE TEMP MACRO judged(wanted_evaluator, wanted_order, wanted_oracle) AS TABLE
     END AS outcome,
     v.evaluator, v.error, v.passed_at, v.n_actions, v.completed, v.first_failed,
     v.first_failed_action, v.failed_set, v.stopped_at, v.reason, v.violations, v.once, v.at_end,
-    v.held_k, v.sequential, v.any_order, v.hold
+    v.held_k, v.sequential, v.any_order, v.hold, v.intervals
   FROM traces AS t
   LEFT JOIN of_task AS o
     ON o.benchmark = t.benchmark AND o.suite = t.suite AND o.task = t.task

@@ -31,7 +31,7 @@
 -- column cause -- ordering, release not asked, undone after success, effect undone, invariant broken,
 --   held in passing (the action was never completed, and the goal held for a while but not at the end),
 --   never completed, goal never held, live check is one substep older, live check differs,
---   source label differs
+--   source label differs, or truth intervals are not stored (evaluated with --verdicts-only)
 -- column cause_class -- who is wrong, from evidence and not by guessing. The label is the first one that the
 --   states do not refute, whether it names an action or that none failed. Only we failed: ordering and
 --   undone after success (effect undone too) by cause; oracle error if a person saw no failure; benchmark
@@ -121,14 +121,15 @@ WITH compared AS (
       WHEN p.kind = 'live vs recomputed' AND p.lag_states > 0 THEN 'live check is one substep older'
       WHEN p.kind = 'live vs recomputed' THEN 'live check differs'
       WHEN p.kind = 'source label vs benchmark' THEN 'source label differs'
-      WHEN u.trace_id IS NULL THEN 'truth intervals are not stored'
       WHEN p.outcome = 'passed' AND u.each_held_once THEN 'undone after success'
+      WHEN p.outcome = 'passed' AND NOT p.intervals THEN 'truth intervals are not stored'
       WHEN p.outcome = 'passed' THEN 'goal never held'
       WHEN p.reason = 'invariant' THEN 'invariant broken'
       WHEN p.reason IN ('too_early', 'wrong_order') OR a.ordering_violation THEN 'ordering'
       -- An action that was completed before it was undone had its release, only later.
       WHEN p.reason = 'undone' AND p.success_at_end = 'failed' THEN 'undone after success'
       WHEN p.reason = 'undone' THEN 'effect undone'
+      WHEN NOT p.intervals THEN 'truth intervals are not stored'
       WHEN u.only_release THEN 'release not asked'
       WHEN p.success_at_end = 'failed' THEN 'held in passing'
       ELSE 'never completed'

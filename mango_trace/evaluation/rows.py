@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from mango_trace.oracle import CompiledOracle
 from mango_trace.scene.model import Scene
 from mango_trace.signals import Validity
 from mango_trace.store import Label, Trace, TraceRecord
-from mango_trace.truth import NAMES, Truth
+from mango_trace.truth import Truth
 from mango_trace.verdicts import Rows
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def trace_row(record: TraceRecord, dataset: str) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def trace_row(record: TraceRecord, dataset: str) -> dict[str, Any]:
         "undetermined_states": None,
         "problems": [],
         "premise_violations": [],
-        "recorded_at": datetime.fromtimestamp(record.recorded_at / 1e6, UTC).replace(tzinfo=None),
+        "recorded_at": record.recorded_at,
     }
 
 
@@ -81,7 +83,8 @@ def add_label_rows(rows: Rows, trace_id: str, labels: tuple[Label, ...]) -> None
     """Rows of a trace's labels."""
     for position, label in enumerate(labels):
         row = label.model_dump(exclude={"when"})
-        when = None if label.when is None else label.when.astimezone(UTC).replace(tzinfo=None)
+        # Times are microseconds: as Python objects they would make pyarrow import pandas.
+        when = None if label.when is None else (label.when - _EPOCH) // timedelta(microseconds=1)
         rows.add("labels", {"trace_id": trace_id, "position": position, "labelled_at": when, **row})
 
 
@@ -201,25 +204,7 @@ def add_end_state_row(
 
 def add_interval_rows(rows: Rows, trace_id: str, evaluator: str, truths: dict[str, Truth]) -> None:
     """Run-length truth of every predicate call."""
-    for monitor, truth in truths.items():
-        if not truth.size:
-            continue
-        starts = [0, *(np.flatnonzero(truth[1:] != truth[:-1]) + 1).tolist()]
-        stops = [*starts[1:], len(truth)]
-        rows.extend(
-            "intervals",
-            (
-                {
-                    "trace_id": trace_id,
-                    "monitor": monitor,
-                    "evaluator": evaluator,
-                    "first_state": start,
-                    "last_state": stop - 1,
-                    "truth": NAMES[value],
-                }
-                for start, stop, value in zip(starts, stops, truth[starts].tolist(), strict=True)
-            ),
-        )
+    rows.runs.extend((trace_id, monitor, evaluator, truth) for monitor, truth in truths.items())
 
 
 def add_oracle_rows(rows: Rows, compiled: CompiledOracle, kind: str) -> None:

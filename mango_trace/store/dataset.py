@@ -209,7 +209,7 @@ class Dataset:
             raise TraceError(record.trace_id, reason) from error
         whole = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
         offset = start - first * CHUNK_ROWS
-        values = whole[offset : offset + count]
+        values = np.ascontiguousarray(whole[offset : offset + count])
         if verify and checksum(values) != record.checksums.get(name):
             raise TraceError(record.trace_id, self._mismatch(record, name, first, last))
         values.setflags(write=False)

@@ -143,7 +143,15 @@ def read_index(segment: Path) -> list[TraceRecord]:
     missing = [name for name in _SCHEMA.names if name not in table.schema.names]
     if missing:
         raise DatasetError(f"{path}: columns are missing: {', '.join(missing)}")
-    return [_record(row, segment.name, path) for row in table.select(_SCHEMA.names).to_pylist()]
+    table = table.select(_SCHEMA.names)
+    try:
+        # As a number: a timestamp as a Python object would bring in pandas.
+        place = table.schema.get_field_index("recorded_at")
+        when = table["recorded_at"].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+        table = table.set_column(place, "recorded_at", when)
+    except pa.ArrowException as error:
+        raise DatasetError(f"{path}: recorded_at is no time: {error}") from error
+    return [_record(row, segment.name, path) for row in table.to_pylist()]
 
 
 def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
@@ -160,7 +168,7 @@ def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
             checksums=dict(json.loads(row["checksums"])),
             live_success=row["live_success"],
             first_success_step=row["first_success_step"],
-            recorded_at=round(row["recorded_at"].timestamp() * 1e6),
+            recorded_at=int(row["recorded_at"]),
             metadata=TraceMetadata.model_validate_json(row["metadata"]),
         )
     except (ValidationError, ValueError, TypeError, AttributeError) as error:

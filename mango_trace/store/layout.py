@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from zarr.codecs import BloscCodec, BytesCodec, TransposeCodec
 
 from mango_trace.errors import DatasetError, NewerFormatError
 from mango_trace.store.location import check_local
@@ -149,6 +148,9 @@ def codecs(level: int, itemsize: int) -> dict[str, Any]:
         level: Effort of zstd, 1 to 9. It matters to writers only.
         itemsize: Bytes of a number.
     """
+    # Zarr takes a third of a second to import, and who reads what is encoded so needs none of it.
+    from zarr.codecs import BloscCodec, BytesCodec, TransposeCodec
+
     return {
         "filters": [TransposeCodec(order=(1, 0))],
         "serializer": BytesCodec(endian="little"),

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import zarr
 from numcodecs.blosc import Blosc
 
 from mango_trace.store.layout import CHUNK_ROWS
@@ -46,6 +45,8 @@ class StoredArray:
 
     @cached_property
     def _zarr(self) -> Any:
+        import zarr  # only for arrays of other programs
+
         return zarr.open_array(str(self._path), mode="r")
 
     def chunk(self, number: int) -> npt.NDArray[Any]:

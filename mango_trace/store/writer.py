@@ -17,7 +17,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import zarr
 
 from mango_trace.errors import DatasetError, TraceError
 from mango_trace.scene.package import ScenePackage, write_package
@@ -196,6 +195,8 @@ class DatasetWriter:
 
     def _new_columns(self, name: str, arrays: dict[str, npt.NDArray[Any]]) -> dict[str, Column]:
         assert self._segment is not None
+        import zarr  # here, so that reading does not wait for it
+
         folder = self._segment / ARRAYS
         parent = zarr.open_group(str(folder), mode="a", zarr_format=3).require_group(name)
         columns = {}

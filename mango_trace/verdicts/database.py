@@ -139,10 +139,21 @@ class VerdictDatabase:
         }
         self._written.pop("samples", None)  # from now on its rows are not only those of commits
         with self._transaction():
-            for trace_id, sample, _ in sorted(there - wanted):
-                self._write("DELETE FROM samples WHERE trace_id = ? AND sample = ?", [trace_id, sample])
-            for row in sorted(wanted - there):
-                self._write("INSERT INTO samples VALUES (?, ?, ?)", row)
+            self._for_each(
+                "DELETE FROM samples USING given "
+                "WHERE samples.trace_id = given.trace_id AND samples.sample = given.sample",
+                there - wanted,
+            )
+            self._for_each("INSERT INTO samples SELECT trace_id, sample, stratum FROM given", wanted - there)
+
+    def _for_each(self, statement: str, samples: set[tuple[str, str, str]]) -> None:
+        """Run a statement that reads rows of samples as ``given``."""
+        if samples:
+            columns = zip(*sorted(samples), strict=True)
+            table = pa.table(dict(zip(("trace_id", "sample", "stratum"), map(list, columns), strict=True)))
+            self._con.register("given", table)
+            self._write(statement)
+            self._con.unregister("given")
 
     def judged(self, evaluator: str, order_mode: str, hold: int, *, intervals: bool) -> set[tuple[str, str]]:
         """Pairs of trace and oracle that have such a verdict already, errors not counted.

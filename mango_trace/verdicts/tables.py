@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+
+from mango_trace.truth import NAMES, Truth
 
 _TEXTS = pa.list_(pa.string())
 
@@ -175,22 +179,49 @@ class Rows:
 
     Attributes:
         by_table: Rows of each table, as dictionaries.
+        runs: Truth over time: trace, monitor, evaluator, and the truth of every state, ``(T,)``.
     """
 
     by_table: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    runs: list[tuple[str, str, str, Truth]] = field(default_factory=list)
 
     def add(self, table: str, row: dict[str, Any]) -> None:
         """Add one row."""
         self.by_table.setdefault(table, []).append(row)
 
-    def extend(self, table: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Add several rows."""
-        self.by_table.setdefault(table, []).extend(rows)
-
     def to_arrow(self) -> dict[str, pa.Table]:
         """Typed tables, those without rows left out."""
-        return {
+        tables = {
             table: pa.Table.from_pylist(rows, schema=TABLES[table])
             for table, rows in self.by_table.items()
             if rows
         }
+        intervals = _intervals([run for run in self.runs if run[3].size])
+        if len(intervals):
+            tables["intervals"] = intervals
+        return tables
+
+
+def _intervals(runs: Sequence[tuple[str, str, str, Truth]]) -> pa.Table:
+    """Runs of equal truth as rows: most rows of an evaluation, so built by columns."""
+    if not runs:
+        return TABLES["intervals"].empty_table()
+    traces, monitors, evaluators, truths = zip(*runs, strict=True)
+    lengths = np.array([len(truth) for truth in truths])
+    begins = np.cumsum(lengths) - lengths
+    joined = np.concatenate(truths)
+    changes = np.ones(len(joined), dtype=np.bool_)
+    changes[1:] = joined[1:] != joined[:-1]
+    changes[begins] = True
+    first = np.flatnonzero(changes)
+    stop = np.append(first[1:], len(joined))
+    of = np.searchsorted(begins, first, side="right") - 1
+    texts = [_repeated(column, of) for column in (traces, monitors, evaluators)]
+    states = [pa.array((values - begins[of]).astype(np.int32)) for values in (first, stop - 1)]
+    return pa.Table.from_arrays(
+        [*texts, *states, _repeated(NAMES, joined[first])], schema=TABLES["intervals"]
+    )
+
+
+def _repeated(texts: Sequence[str], which: npt.NDArray[Any]) -> pa.Array:
+    return pa.array(texts, pa.string()).take(pa.array(which.astype(np.int32)))

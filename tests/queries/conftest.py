@@ -106,6 +106,7 @@ class Book:
                 "sequential": said,
                 "any_order": said,
                 "hold": 10,
+                "intervals": True,
             }
             | values,
         )
@@ -122,6 +123,7 @@ class Book:
                 "at_end": at_end or said,
                 "first_success": 40 if outcome == "passed" else None,
                 "lag_states": 0,
+                "intervals": True,
             }
             | values,
         )

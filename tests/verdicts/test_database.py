@@ -36,6 +36,7 @@ def end_state_row(trace: str, **more: object) -> dict[str, object]:
         "evaluator": "e",
         "outcome": "passed",
         "at_end": "passed",
+        "intervals": True,
         **more,
     }
 
@@ -273,8 +274,8 @@ def test_another_duckdb_file_is_refused_and_left_as_it_was(tmp_path, use):
 @pytest.mark.parametrize("use", [open_read_only, VerdictDatabase])
 def test_a_newer_schema_is_refused(filled, use):
     with duckdb.connect(str(filled)) as connection:
-        connection.execute("UPDATE meta SET value = '4' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(NewerFormatError, match="format version 4 is newer than 3"):
+        connection.execute("UPDATE meta SET value = '5' WHERE key = 'schema_version'").fetchall()
+    with pytest.raises(NewerFormatError, match="format version 5 is newer than 4"):
         use(filled)
 
 
@@ -282,7 +283,7 @@ def test_a_newer_schema_is_refused(filled, use):
 def test_an_older_schema_is_refused_and_what_to_do_is_said(filled, use):
     with duckdb.connect(str(filled)) as connection:
         connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(DatabaseError, match=r"tables of version 2, now 3\); evaluate into a new file"):
+    with pytest.raises(DatabaseError, match=r"tables of version 2, now 4\); evaluate into a new file"):
         use(filled)
 
 
@@ -322,7 +323,7 @@ def test_killed_while_the_schema_is_made_the_next_one_makes_it(tmp_path):
     assert killed.returncode == -signal.SIGKILL
     with VerdictDatabase(path) as database:
         database.commit([label_rows(1)])
-        assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "3")]
+        assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "4")]
     with open_read_only(path) as connection:
         assert connection.sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
 
@@ -361,8 +362,8 @@ def test_judged_counts_no_errors_and_only_its_own_evaluator_and_order(tmp_path):
         rows.add("end_state", end_state_row(trace, outcome=outcome, evaluator=evaluator))
     with VerdictDatabase(tmp_path / "v.duckdb") as database:
         database.commit([rows.to_arrow()])
-        assert database.judged("e", "report", 10) == {("a", "o")}
-        assert database.judged("f", "strict", 10) == {("c", "o")}
+        assert database.judged("e", "report", 10, intervals=True) == {("a", "o")}
+        assert database.judged("f", "strict", 10, intervals=False) == {("c", "o")}
 
 
 def test_samples_become_what_is_said_for_these_traces_and_stay_for_others(tmp_path):
