@@ -9,10 +9,8 @@ recomputed from qpos: those that a simulator holds after a step are one substep 
 from __future__ import annotations
 
 import copy
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 import mujoco
@@ -25,53 +23,13 @@ from mango_trace.scene.kinds import ArgumentKind
 from mango_trace.scene.model import Hand, Region, SceneObject, Surface
 from mango_trace.scene.overrides import Overrides, apply_overrides, pristine, restore_fields
 from mango_trace.scene.package import ScenePackage
-from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Geoms, Part, States
-from mango_trace.signals.collision import PairContacts
-from mango_trace.signals.poses import POSE_FIELDS, BatchPoses, Pose, Poses, computable
+from mango_trace.signals.base import ContactRows, Floats, GeomGroup, Geoms, Part
+from mango_trace.signals.batch import Batch, TraceStates, shape_overrides
+from mango_trace.signals.poses import POSE_FIELDS, Pose
 from mango_trace.signals.shapes import Shapes, box_of, comparable, shapes_of
 from mango_trace.signals.touching import Touching
-from mango_trace.signals.validity import Validity, check_states, quaternion_starts
+from mango_trace.signals.validity import quaternion_starts
 from mango_trace.truth import Mask
-
-_SHAPE_FIELDS: Final = frozenset(
-    f"geom_{field}" for field in ("pos", "quat", "size", "margin", "gap", "contype", "conaffinity")
-)
-
-
-def _shapes(overrides: Overrides) -> Overrides:
-    return {name: rows for name, rows in overrides.items() if name in _SHAPE_FIELDS}
-
-
-@dataclass(frozen=True)
-class TraceStates:
-    """Recorded states of one trace.
-
-    Attributes:
-        states: Components by name: ``time (T,)``, ``qpos (T, nq)``, optionally ``qvel``,
-            ``mocap_pos``, ``mocap_quat``.
-        overrides: What the episode's reset wrote into the model.
-        settled: First state after the warm-up.
-    """
-
-    states: Mapping[str, npt.NDArray[np.float64]]
-    overrides: Overrides = field(default_factory=dict)
-    settled: int = 0
-
-    @cached_property
-    def batch_key(self) -> str:
-        """Equal for traces that can be in one batch: same components, same shapes of geoms."""
-        return json.dumps([sorted(self.states), _shapes(self.overrides)], sort_keys=True)
-
-    @cached_property
-    def model_key(self) -> str:
-        """Equal for traces whose resets left the same model."""
-        return json.dumps(self.overrides, sort_keys=True)
-
-    def only(self, state: int) -> TraceStates:
-        """One of its states alone."""
-        states = {name: values[state : state + 1] for name, values in self.states.items()}
-        return TraceStates(states, self.overrides)
-
 
 _KEPT_MODELS: Final = 256
 """For how many different resets the fields are kept that poses depend on."""
@@ -134,7 +92,7 @@ class SceneKinematics:
 
     def shape(self, overrides: Overrides) -> None:
         """See that the model's geoms have the shapes that a reset gave them, before they are read."""
-        if _shapes(overrides) != _shapes(self._applied):
+        if shape_overrides(overrides) != shape_overrides(self._applied):
             self.use(overrides)
 
     def check(self, trace: TraceStates) -> None:
@@ -263,64 +221,20 @@ class BatchSignals:
     """
 
     def __init__(self, kinematics: SceneKinematics, traces: Sequence[TraceStates]) -> None:
-        self._kin, self._traces = kinematics, traces
-        self._model, self._data = kinematics.model, kinematics.data
-        self.scene = kinematics.scene
-        lengths = [len(trace.states["qpos"]) for trace in traces]
-        self.starts: npt.NDArray[np.intp] = np.concatenate([[0], np.cumsum(lengths, dtype=np.intp)])
-        self.n_states = int(self.starts[-1])
-        settled = [
-            start + min(trace.settled, length - 1)
-            for start, trace, length in zip(self.starts[:-1], traces, lengths, strict=True)
-        ]
-        self.settled: npt.NDArray[np.intp] = np.repeat(np.array(settled, dtype=np.intp), lengths)
-        self._qpos = self._joined("qpos")
-        self._mocap: tuple[Floats, Floats] | None = None
-        if self._model.nmocap and {"mocap_pos", "mocap_quat"} <= traces[0].states.keys():
-            self._mocap = self._joined("mocap_pos"), self._joined("mocap_quat")
-        self.validity: tuple[Validity, ...] = tuple(self._check(index) for index in range(len(traces)))
-        self._valid = np.concatenate([validity.valid for validity in self.validity])
-        if not self._valid.all():
-            self._qpos[~self._valid] = self._model.qpos0
-            for values in self._mocap or ():
-                values[~self._valid] = np.resize((1.0, 0.0, 0.0, 0.0), values.shape[1])
-        distinct = {trace.model_key: trace for trace in traces}
-        numbers = {key: number for number, key in enumerate(distinct)}
-        self._versions = [trace.overrides for trace in distinct.values()]
-        self._version = np.repeat([numbers[trace.model_key] for trace in traces], lengths)
-        self._fields = [kinematics.pose_fields(trace) for trace in distinct.values()]
-        shortcuts = kinematics.prefilter and not _shapes(self._versions[0])
+        self._kin, self._model = kinematics, kinematics.model
+        self._batch = Batch(kinematics, traces)
+        self._touching = Touching(kinematics, self._batch)
         self._scope: Mask | None = None
-        self._touching = Touching(
-            kinematics,
-            PairContacts(
-                self._model, self._data, self._loaded, self._sections, self.n_states, restrict=shortcuts
-            ),
-            lambda: self._poses,
-            self._valid,
-            partial(kinematics.shape, self._versions[0]),
-            shortcuts=shortcuts,
-        )
-
-    def _joined(self, component: str) -> Floats:
-        return np.concatenate([trace.states[component] for trace in self._traces])
-
-    def _check(self, index: int) -> Validity:
-        part = slice(self.starts[index], self.starts[index + 1])
-        mocap = None if self._mocap is None else (self._mocap[0][part], self._mocap[1][part])
-        time = self._traces[index].states["time"]
-        found = check_states(self._kin.quaternions, time, self._qpos[part], mocap)
-        if self._model.nmocap and self._mocap is None:
-            unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
-            found = replace(found, problems=(*found.problems, unrecorded))
-        return found
+        self.scene = kinematics.scene
+        self.n_states, self.starts = self._batch.n_states, self._batch.starts
+        self.settled, self.validity = self._batch.settled, self._batch.validity
 
     def known(self, name: str) -> Mask:
         """Valid states, unless the thing hangs on a mocap body that was not recorded."""
         joint = self.scene.kind_of(name) is ArgumentKind.JOINT
-        if self._mocap is None and not joint and self._kin.body(name) in self._hanging:
+        if self._batch.mocap is None and not joint and self._kin.body(name) in self._hanging:
             return np.zeros(self.n_states, dtype=np.bool_)
-        return self._valid
+        return self._batch.valid
 
     @cached_property
     def _hanging(self) -> frozenset[int]:
@@ -349,17 +263,16 @@ class BatchSignals:
 
     def exact_pose(self, name: str, state: int) -> tuple[Floats, Floats]:
         """See :meth:`Signals.exact_pose`."""
-        self._kin.use(self._versions[self._version[state]])
-        next(self._loaded(np.array([state])))
+        self._batch.load(state)
         is_site, index = self._frame(name)
-        data = self._data
+        data = self._kin.data
         if is_site:
             return data.site_xpos[index].copy(), data.site_xmat[index].reshape(3, 3).copy()
         return data.xpos[index].copy(), data.xmat[index].reshape(3, 3).copy()
 
     def joint(self, name: str) -> Floats:
         """See :meth:`Signals.joint`."""
-        position: Floats = self._qpos[:, int(self._model.joint(name).qposadr[0])]
+        position: Floats = self._batch.qpos[:, int(self._model.joint(name).qposadr[0])]
         return position
 
     def velocity(self, name: str) -> tuple[Floats, Floats]:
@@ -371,12 +284,12 @@ class BatchSignals:
         model, body = self._model, self._kin.body(name)
         joint = int(model.body_jntadr[body])
         free = joint >= 0 and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
-        if "qvel" not in self._traces[0].states or not free:
+        if not self._batch.has("qvel") or not free:
             fixed = model.body_weldid[body] == 0 and body not in self._hanging
             speed = np.full(self.n_states, 0.0 if fixed else np.nan)
             return speed, speed
         start = int(model.jnt_dofadr[joint])
-        moving = np.concatenate([trace.states["qvel"][:, start : start + 6] for trace in self._traces])
+        moving = self._batch.joined("qvel")[:, start : start + 6]
         return np.linalg.norm(moving[:, :3], axis=1), np.linalg.norm(moving[:, 3:], axis=1)
 
     def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
@@ -389,45 +302,12 @@ class BatchSignals:
 
     def within(self, where: Mask) -> BatchSignals:
         """See :meth:`Signals.within`; what one finds, all know."""
-        _ = self._poses  # made once, before it is shared
         narrowed = copy.copy(self)
         narrowed._scope = self._in_scope(where)
         return narrowed
 
     def _in_scope(self, where: Mask) -> Mask:
         return where if self._scope is None else where & self._scope
-
-    # -- poses
-
-    @cached_property
-    def _poses(self) -> Poses:
-        if self._kin.prefilter and all(computable(fields) for fields in self._fields):
-            return BatchPoses(self._model, self._qpos, self._mocap, self._fields, self._version)
-        poses = _StatewisePoses(self._model, self.n_states)
-        for prepare, states in self._sections(np.ones(self.n_states, dtype=np.bool_)):
-            prepare()
-            for state in self._loaded(states):
-                poses.take(state, self._data)
-        return poses
-
-    def _sections(self, where: Mask) -> Iterator[tuple[Callable[[], None], States]]:
-        """States of ``where`` by the condition of the model that they belong to, and how to make it."""
-        for number, overrides in enumerate(self._versions):
-            states = np.flatnonzero(where & (self._version == number))
-            if states.size:
-                yield partial(self._kin.use, overrides), states
-
-    def _loaded(self, states: States) -> Iterator[int]:
-        """Put states into the simulator's data one by one, all poses computed, those of geoms too."""
-        model, data, forward = self._model, self._data, mujoco.mj_kinematics
-        qpos, target = self._qpos, data.qpos
-        for state in states.tolist():
-            target[:] = qpos[state]
-            if self._mocap is not None:
-                data.mocap_pos[:] = self._mocap[0][state].reshape(-1, 3)
-                data.mocap_quat[:] = self._mocap[1][state].reshape(-1, 4)
-            forward(model, data)
-            yield state
 
     def _frame(self, name: str) -> tuple[bool, int]:
         """Whether a site stands for a thing, and the number of that site or of its body."""
@@ -440,33 +320,12 @@ class BatchSignals:
 
     def _pose_of(self, name: str) -> Pose:
         is_site, index = self._frame(name)
-        return self._poses.site(index) if is_site else self._poses.body(index)
+        return self._batch.poses.site(index) if is_site else self._batch.poses.body(index)
 
     def _box(self, name: str) -> tuple[Floats, Floats]:
         """Box around the geoms of a thing's own body, in its frame; child bodies are left out."""
-        self._kin.shape(self._versions[0])
+        self._batch.shape()
         model, body = self._model, self._kin.body(name)
         geoms = self._kin.geoms(GeomGroup(name))
         own = geoms[model.geom_bodyid[geoms] == body]
         return box_of(model, own) if own.size else (np.zeros(3), np.zeros(3))
-
-
-class _StatewisePoses:
-    """Poses from MuJoCo's own kinematics, state by state: what :class:`BatchPoses` must equal."""
-
-    def __init__(self, model: mujoco.MjModel, n_states: int) -> None:
-        self._bodies = np.empty((n_states, model.nbody, 3)), np.empty((n_states, model.nbody, 9))
-        self._sites = np.empty((n_states, model.nsite, 3)), np.empty((n_states, model.nsite, 9))
-
-    def take(self, state: int, data: mujoco.MjData) -> None:
-        """Copy the poses of a state."""
-        self._bodies[0][state], self._bodies[1][state] = data.xpos, data.xmat
-        self._sites[0][state], self._sites[1][state] = data.site_xpos, data.site_xmat
-
-    def body(self, index: int) -> Pose:
-        """Pose of a body."""
-        return Pose(self._bodies[0][:, index], self._bodies[1][:, index].reshape(-1, 3, 3))
-
-    def site(self, index: int) -> Pose:
-        """Pose of a site."""
-        return Pose(self._sites[0][:, index], self._sites[1][:, index].reshape(-1, 3, 3))

@@ -7,15 +7,16 @@ Where the bounds of two things do not meet, and where geometry alone is certain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mango_trace.signals.base import ContactRows, GeomGroup, Geoms
+from mango_trace.signals.batch import Batch
 from mango_trace.signals.collision import PairContacts
 from mango_trace.signals.overlap import OPEN, TOUCHING, bounds_meet, overlap
-from mango_trace.signals.poses import Pose, Poses
+from mango_trace.signals.poses import Pose
 from mango_trace.truth import Mask
 
 if TYPE_CHECKING:
@@ -27,25 +28,19 @@ class Touching:
 
     Args:
         kinematics: The scene.
-        passes: MuJoCo's collision passes.
-        poses: Gives the poses of the bodies; called when they are needed.
-        valid: States that are sound, ``(T,)``.
-        shape: Sees that the geoms of the model have the shapes of this batch.
-        shortcuts: Ask MuJoCo only what is not certain; off, a pass decides everything.
+        batch: The states.
     """
 
-    def __init__(
-        self,
-        kinematics: SceneKinematics,
-        passes: PairContacts,
-        poses: Callable[[], Poses],
-        valid: Mask,
-        shape: Callable[[], None],
-        *,
-        shortcuts: bool,
-    ) -> None:
-        self._kin, self._passes, self._poses, self._shape = kinematics, passes, poses, shape
-        self._valid, self._shortcuts = valid, shortcuts
+    def __init__(self, kinematics: SceneKinematics, batch: Batch) -> None:
+        self._kin, self._batch, self._valid = kinematics, batch, batch.valid
+        self._passes = PairContacts(
+            kinematics.model,
+            kinematics.data,
+            batch.loaded,
+            batch.sections,
+            batch.n_states,
+            restrict=batch.shortcuts,
+        )
         self._answers: dict[tuple[bytes, bytes], tuple[Mask, Mask]] = {}
 
     def in_contact(self, first: GeomGroup, second: GeomGroup, where: Mask) -> Mask:
@@ -57,12 +52,12 @@ class Touching:
         if todo.any():
             touching = touching | self._find(first, second, todo)
             self._answers[key] = asked | todo, touching
-        return touching & where
+        return np.asarray(touching & where)
 
     def contacts(self, first: GeomGroup, second: GeomGroup, where: Mask) -> ContactRows:
         """See :meth:`mango_trace.signals.base.Signals.contacts`."""
         where = where & self._valid
-        if self._shortcuts:
+        if self._batch.shortcuts:
             meet = np.zeros_like(where)
             for part_1, part_2 in self._bodies_of(first, second):
                 shapes = self._kin.shapes(part_1), self._kin.shapes(part_2)
@@ -77,7 +72,7 @@ class Touching:
 
     def _find(self, first: GeomGroup, second: GeomGroup, todo: Mask) -> Mask:
         touching = np.zeros_like(todo)
-        if self._shortcuts and self._kin.comparable(first, second):
+        if self._batch.shortcuts and self._kin.comparable(first, second):
             outcome = np.zeros(len(todo), dtype=np.int8)
             for part_1, part_2 in self._bodies_of(first, second):
                 shapes = self._kin.shapes(part_1), self._kin.shapes(part_2)
@@ -92,11 +87,11 @@ class Touching:
 
     def _bodies_of(self, first: GeomGroup, second: GeomGroup) -> Iterator[tuple[Geoms, Geoms]]:
         """The geoms of every body of the one group with those of every body of the other."""
-        self._shape()
+        self._batch.shape()
         for part_1 in self._kin.by_body(first):
             for part_2 in self._kin.by_body(second):
                 yield part_1, part_2
 
     def _carriers(self, part_1: Geoms, part_2: Geoms) -> tuple[Pose, Pose]:
-        poses, carrier = self._poses(), self._kin.model.geom_bodyid
+        poses, carrier = self._batch.poses, self._kin.model.geom_bodyid
         return poses.body(int(carrier[part_1[0]])), poses.body(int(carrier[part_2[0]]))

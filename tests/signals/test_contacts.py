@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -207,3 +209,19 @@ def test_a_refused_override_is_refused_every_time_and_leaves_no_trace():
         with pytest.raises(SceneError):
             kinematics.signals(states, overrides=bad)
     np.testing.assert_array_equal(kinematics.signals(states).position("cabinet_1"), before)
+
+
+def test_a_batch_goes_with_its_last_user():
+    """Its arrays are large: they do not wait for a search for cycles."""
+    package = make_package()
+    signals = SceneKinematics(package).signals(scattered(package, 20, 3))
+    where = np.ones(20, dtype=bool)
+    for first, second in itertools.combinations(groups_of(package.scene), 2):
+        signals.in_contact(first, second, where)
+    gone = weakref.ref(signals._batch)
+    gc.disable()
+    try:
+        del signals
+        assert gone() is None
+    finally:
+        gc.enable()
