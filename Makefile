@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export MUJOCO_GL ?= disable
 
-.PHONY: help setup system-packages demo rq2 test test-wheel test-slow check format bench parity build clean
+.PHONY: help setup system-packages demo rq2 test test-wheel test-slow check format bench bench-compare parity build clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,8 +70,12 @@ format: setup  ## Format the code.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup  ## Compare speed and size with LIBERO's own replay, in one run.
-	$(BIN)/python -m recorder.bench
+bench: setup  ## Measure speed, size and memory against LIBERO's own replay; rows go to runs/bench/results.json.
+	$(BIN)/mango-trace datasets build libero-10-scripted --share 0.2 --out runs/bench/libero-10
+	$(BIN)/python -m recorder.bench run runs/bench
+
+bench-compare:  ## Say which ratios of the last make bench fell against the committed ones.
+	$(BIN)/python -m recorder.bench compare runs/bench/results.json
 
 parity: setup  ## Compare every LIBERO predicate with LIBERO's own check on over 200,000 states.
 	$(BIN)/mango-trace parity --suite all --workers 2

@@ -107,7 +107,7 @@ class ShardResult:
     problems: tuple[tuple[str, str], ...]
 
 
-class _Workplace:
+class Workplace:
     """A scene with everything compiled against it."""
 
     def __init__(self, package: ScenePackage) -> None:
@@ -158,8 +158,8 @@ def open_dataset(root: Path) -> Dataset:
 
 
 @lru_cache(maxsize=8)
-def _workplace(root: Path, scene: str) -> _Workplace:
-    return _Workplace(open_dataset(root).scene(scene))
+def _workplace(root: Path, scene: str) -> Workplace:
+    return Workplace(open_dataset(root).scene(scene))
 
 
 def forget_scenes() -> None:
@@ -214,7 +214,7 @@ def broken_shard(shard: Shard, reason: str) -> ShardResult:
 
 
 def _fitting(
-    workplace: _Workplace, record: TraceRecord, oracles: OracleSet, problems: dict[str, str]
+    workplace: Workplace, record: TraceRecord, oracles: OracleSet, problems: dict[str, str]
 ) -> Iterator[CompiledOracle]:
     seen = set()
     for named in oracles.for_trace(record.metadata):
@@ -229,7 +229,7 @@ def _fitting(
 class _Work:
     """The traces of a shard, each with what came of it."""
 
-    def __init__(self, shard: Shard, workplace: _Workplace) -> None:
+    def __init__(self, shard: Shard, workplace: Workplace) -> None:
         self._shard, self._workplace = shard, workplace
         self._oracles: dict[str, list[CompiledOracle]] = {}
         self._traces: dict[str, Trace] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,11 +166,11 @@ def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
             n_states=int(row["n_states"]),
             step_start=int(row["step_start"]),
             n_steps=int(row["n_steps"]),
-            checksums=dict(json.loads(row["checksums"])),
+            checksums={sys.intern(path): digest for path, digest in json.loads(row["checksums"]).items()},
             live_success=row["live_success"],
             first_success_step=row["first_success_step"],
             recorded_at=int(row["recorded_at"]),
-            metadata=TraceMetadata.model_validate_json(row["metadata"]),
+            metadata=_slim(TraceMetadata.model_validate_json(row["metadata"])),
         )
     except (ValidationError, ValueError, TypeError, AttributeError) as error:
         raise DatasetError(f"{path}: trace {row['trace_id']}: {error}") from error
@@ -177,6 +178,17 @@ def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
     if problem:
         raise DatasetError(f"{path}: trace {record.trace_id}: {problem}")
     return record
+
+
+_fields_given: dict[frozenset[str], set[str]] = {}
+
+
+def _slim(metadata: TraceMetadata) -> TraceMetadata:
+    """The same with one set, shared by all, for the fields that were given: it is half of a record."""
+    given = metadata.model_fields_set
+    shared = _fields_given.setdefault(frozenset(given), given)
+    object.__setattr__(metadata, "__pydantic_fields_set__", shared)
+    return metadata
 
 
 def _problem(record: TraceRecord) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Ending: TypeAlias = Literal["terminated", "truncated", "error"]
 """How an episode ended: by the benchmark's own rule, without success when the steps or the policy's
@@ -25,6 +26,14 @@ Count: TypeAlias = Annotated[int, Field(ge=0)]
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+_versions: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+
+
+def _shared(versions: dict[str, str]) -> dict[str, str]:
+    """One object for equal versions: all traces of a recording have the same."""
+    return _versions.setdefault(tuple(versions.items()), versions)
 
 
 class Label(_Frozen):
@@ -85,8 +94,8 @@ class TraceMetadata(_Frozen):
     benchmark: str
     suite: str
     task_index: int | None
-    task: str
-    instruction: str
+    task: Annotated[str, AfterValidator(sys.intern)]
+    instruction: Annotated[str, AfterValidator(sys.intern)]
     policy: str
     policy_version: str = "0"
     seed: int = 0
@@ -101,6 +110,6 @@ class TraceMetadata(_Frozen):
     replayed: str | None = None
     fidelity: Fidelity = "integration"
     source_label: bool | None = None
-    versions: dict[str, str] = {}
+    versions: Annotated[dict[str, str], AfterValidator(_shared)] = {}
     overrides: dict[str, dict[str, list[float]]] = {}
     labels: tuple[Label, ...] = ()

@@ -141,9 +141,8 @@ CREATE TABLE IF NOT EXISTS intervals (
   evaluator VARCHAR NOT NULL,
   first_state INTEGER NOT NULL,
   last_state INTEGER NOT NULL,           -- inclusive
-  truth VARCHAR NOT NULL,                -- false, undetermined or true
-  PRIMARY KEY (trace_id, monitor, evaluator, first_state)
-);
+  truth VARCHAR NOT NULL                 -- false, undetermined or true
+);  -- no primary key: its index would stay in memory, and this table has most rows of all
 
 -- Ground truth from people or injected faults.
 CREATE TABLE IF NOT EXISTS labels (
