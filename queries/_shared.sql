@@ -69,10 +69,10 @@ CREATE TEMP MACRO chosen_oracles(wanted) AS TABLE
   WHERE o.kind = 'fine_grained'
     AND (wanted = '' OR trim(given.text) = o.name OR starts_with(o.oracle, trim(given.text)));
 
--- Traces that were drawn for a sample; '' = all traces.
-CREATE TEMP MACRO in_sample(wanted) AS TABLE
-  SELECT t.trace_id FROM traces AS t
-  WHERE wanted = '' OR t.trace_id IN (SELECT s.trace_id FROM samples AS s WHERE s.sample = wanted);
+-- Whether a trace was drawn for a sample; '' = all traces.
+CREATE TEMP MACRO in_sample(trace, wanted) AS (
+  wanted = '' OR trace IN (SELECT s.trace_id FROM samples AS s WHERE s.sample = wanted)
+);
 
 -- Outcomes -----------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ CREATE TEMP MACRO compared(wanted_evaluator, wanted_order, wanted_oracle, wanted
     END AS class
   FROM judged(wanted_evaluator, wanted_order, wanted_oracle) AS j
   JOIN benchmark_says(wanted_evaluator) AS b ON b.trace_id = j.trace_id
-  WHERE j.trace_id IN (FROM in_sample(wanted_sample));
+  WHERE in_sample(j.trace_id, wanted_sample);
 
 -- The confusion matrix of every task and oracle, and in total; each_once: no trace counts twice.
 CREATE TEMP MACRO confusion_counts(
@@ -210,7 +210,7 @@ CREATE TEMP MACRO localised(
       l.failure_class, position_class(l.state, j.n_states) AS label_position
     FROM judged(wanted_evaluator, wanted_order, wanted_oracle) AS j
     JOIN truth_of(wanted_who, false) AS l ON l.trace_id = j.trace_id
-    WHERE j.trace_id IN (FROM in_sample(wanted_sample))
+    WHERE in_sample(j.trace_id, wanted_sample)
   ), named AS (
     SELECT
       l.trace_id, l.oracle,

@@ -47,7 +47,7 @@ WITH compared AS (
     chosen_evaluator($evaluator) AS chosen
   FROM judged($evaluator, $order_mode, $oracle) AS j
   JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-  WHERE b.success_once IN ('passed', 'failed') AND j.trace_id IN (FROM in_sample($sample))
+  WHERE b.success_once IN ('passed', 'failed') AND in_sample(j.trace_id, $sample)
 ), per_trace AS (  -- these two do not depend on a fine-grained oracle
   SELECT * REPLACE (NULL AS oracle, NULL AS outcome, NULL AS first_failed_action)
   FROM compared

@@ -134,7 +134,11 @@ def _main() -> None:
     from mango_trace.cli.main import cli
 
     root, database, workers = sys.argv[1:]
-    cli.main(["evaluate", root, "--db", database, "--workers", workers], standalone_mode=False)
+    try:
+        cli.main(["evaluate", root, "--db", database, "--workers", workers], standalone_mode=False)
+    except SystemExit as end:
+        if end.code:
+            raise
     own, others = (
         resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
