@@ -26,6 +26,7 @@ def asking(root: Path) -> Iterator[Measurement]:
         source, database = Path(temporary) / "source.duckdb", Path(temporary) / "million.duckdb"
         evaluate([root], [shipped("oracles")], source)
         n = _copy(source, database)
+        yield from _joins(database, n)
         for name in query_names():
             parameters = {} if name != "policies" else {"a": "scripted", "b": "scripted"}
             known = {parameter.name for parameter in find_query(name).parameters}
@@ -38,6 +39,30 @@ def asking(root: Path) -> Iterator[Measurement]:
             yield Measurement(
                 group="queries", what=f"query {name}, {n} verdicts", value=min(times), unit="ms",
                 compared_with=f"of {_WANTED_MS:g} ms", ratio=min(times) / _WANTED_MS, better="smaller",
+            )  # fmt: skip
+
+
+def _joins(database: Path, n: int) -> Iterator[Measurement]:
+    """What one join of verdicts with their traces costs, by the traces' names and by numbers."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        connection.execute(
+            "CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS number, trace_id FROM traces"
+        ).fetchall()
+        connection.execute(
+            "CREATE TEMP TABLE verdict_numbers AS SELECT number FROM verdicts JOIN numbered USING (trace_id)"
+        ).fetchall()
+        for what, statement in (
+            ("trace_id", "SELECT count(*) FROM verdicts JOIN traces USING (trace_id)"),
+            ("a number", "SELECT count(*) FROM verdict_numbers JOIN numbered USING (number)"),
+        ):
+            times = []
+            for _ in range(3):
+                started = time.perf_counter()
+                connection.execute(statement).fetchall()
+                times.append((time.perf_counter() - started) * 1e3)
+            yield Measurement(
+                group="queries", what=f"one join of {n} verdicts with their traces by {what}",
+                value=min(times), unit="ms",
             )  # fmt: skip
 
 
