@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from datetime import UTC
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from mango_trace.signals import Validity
 from mango_trace.store import Label, Trace, TraceRecord
 from mango_trace.truth import Truth
 from mango_trace.verdicts import Rows
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def trace_row(record: TraceRecord, dataset: str) -> dict[str, Any]:
@@ -83,8 +81,7 @@ def add_label_rows(rows: Rows, trace_id: str, labels: tuple[Label, ...]) -> None
     """Rows of a trace's labels."""
     for position, label in enumerate(labels):
         row = label.model_dump(exclude={"when"})
-        # Times are microseconds: as Python objects they would make pyarrow import pandas.
-        when = None if label.when is None else (label.when - _EPOCH) // timedelta(microseconds=1)
+        when = None if label.when is None else label.when.astimezone(UTC).replace(tzinfo=None)
         rows.add("labels", {"trace_id": trace_id, "position": position, "labelled_at": when, **row})
 
 

@@ -181,7 +181,12 @@ def _timeline(connection: duckdb.DuckDBPyConnection, trace: dict[str, Any], colu
         values = monitors.setdefault(row["monitor"], [])
         values.extend([row["truth"]] * (row["last_state"] - row["first_state"] + 1))
     if not monitors:
-        yield "truth intervals were not stored; evaluate without --verdicts-only to see them"
+        left_out = _rows(
+            connection, "SELECT 1 FROM verdicts WHERE trace_id = $trace AND NOT intervals LIMIT 1",
+            trace=trace["trace_id"],
+        )  # fmt: skip
+        if left_out:
+            yield "truth intervals were not stored; evaluate without --verdicts-only to see them"
         return
     width = max(map(len, monitors))
     yield f"{'monitor':<{width}}  states 0 to {states - 1}; # true, + partly, . false, ? unknown"

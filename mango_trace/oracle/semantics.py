@@ -133,7 +133,7 @@ def judge(
     Raises:
         ValueError: If the truths do not fit the oracle or ``start`` is negative.
     """
-    length = _check(compiled, truths, start)
+    length = check_truths(compiled, truths, start)
     if length <= start:
         results = tuple(ActionResult(a.index, "undetermined") for a in compiled.actions)
         return Judgement("undetermined", None, results, first_undetermined=0)
@@ -181,7 +181,7 @@ def termination(compiled: CompiledOracle, truths: Sequence[Truth], start: int, h
     """
     if hold < 1:
         raise ValueError(f"hold must be >= 1, not {hold}")
-    if _check(compiled, truths, start) <= start:
+    if check_truths(compiled, truths, start) <= start:
         unknown: Outcome = "undetermined"
         return Termination(unknown, unknown, unknown, unknown, unknown, hold)
     evaluated = tuple(truth[start:] for truth in truths)
@@ -304,8 +304,20 @@ def _shift(state: int, offset: int) -> int | None:
     return state + offset if state < NEVER else None
 
 
-def _check(compiled: CompiledOracle, truths: Sequence[Truth], start: int) -> int:
-    """Check that the truths fit; gives T."""
+def check_truths(compiled: CompiledOracle, truths: Sequence[Truth], start: int) -> int:
+    """See that truths fit an oracle.
+
+    Args:
+        compiled: The oracle.
+        truths: As for :func:`judge`.
+        start: First evaluated state.
+
+    Returns:
+        Number of states, T.
+
+    Raises:
+        ValueError: They do not, or ``start`` is negative.
+    """
     if start < 0:
         raise ValueError(f"start must be >= 0, not {start}")
     if len(truths) != len(compiled.monitors):

@@ -16,7 +16,14 @@ import numpy.typing as npt
 from mango_trace.jit import jit
 from mango_trace.oracle.compiled import CompiledOracle, Group
 from mango_trace.oracle.decide import ActionOutcome, Order, Outcome
-from mango_trace.oracle.semantics import ActionResult, Judgement, Reason, Termination, failed_set
+from mango_trace.oracle.semantics import (
+    ActionResult,
+    Judgement,
+    Reason,
+    Termination,
+    check_truths,
+    failed_set,
+)
 from mango_trace.oracle.timing import NEVER, certain_edge, first_completion, summary
 from mango_trace.truth import Truth
 
@@ -90,7 +97,13 @@ def judge_settled(
     Returns:
         For each trace what :func:`~mango_trace.oracle.semantics.judge` and
         :func:`~mango_trace.oracle.semantics.termination` say, or ``None`` where they must be asked.
+
+    Raises:
+        ValueError: If the truths do not fit the oracle, or ``hold`` < 1.
     """
+    if hold < 1:
+        raise ValueError(f"hold must be >= 1, not {hold}")
+    check_truths(compiled, truths, 0)
     if not spans:
         return []
     actions, traces = _read(

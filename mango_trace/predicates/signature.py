@@ -106,7 +106,8 @@ class Need(StrEnum):
     VELOCITY = "velocity"
     """How fast things move: recorded numbers that no other predicate reads."""
     CONTACT = "contact"
-    """What touches what."""
+    """What touches what. A predicate that reads it says of a state only what that state's contacts say, never
+    what others' do: where verdicts alone are asked, contacts are looked for in some states only."""
 
 
 @dataclass(frozen=True, slots=True)

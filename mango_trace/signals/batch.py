@@ -94,7 +94,11 @@ class Batch:
         self.mocap: tuple[Floats, Floats] | None = None
         if self._model.nmocap and self.has("mocap_pos") and self.has("mocap_quat"):
             self.mocap = self.joined("mocap_pos"), self.joined("mocap_quat")
-        self.validity: tuple[Validity, ...] = tuple(self._check(index) for index in range(len(traces)))
+        time = self.joined("time")
+        self.validity: tuple[Validity, ...] = tuple(
+            self._check(slice(first, stop), time)
+            for first, stop in zip(self.starts[:-1], self.starts[1:], strict=True)
+        )
         self.valid = np.concatenate([validity.valid for validity in self.validity])
         if not self.valid.all():
             self.qpos[~self.valid] = self._model.qpos0
@@ -155,11 +159,9 @@ class Batch:
             forward(model, data)
             yield state
 
-    def _check(self, index: int) -> Validity:
-        part = slice(self.starts[index], self.starts[index + 1])
+    def _check(self, part: slice, time: Floats) -> Validity:
         mocap = None if self.mocap is None else (self.mocap[0][part], self.mocap[1][part])
-        time = self._traces[index].states["time"]
-        found = check_states(self._kin.quaternions, time, self.qpos[part], mocap)
+        found = check_states(self._kin.quaternions, time[part], self.qpos[part], mocap)
         if self._model.nmocap and self.mocap is None:
             unrecorded = "mocap poses were not recorded: what hangs on them is undetermined"
             found = replace(found, problems=(*found.problems, unrecorded))

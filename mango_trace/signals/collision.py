@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mango_trace.signals.base import ContactRows, Floats, Geoms, States
+from mango_trace.signals.shapes import may_collide
 from mango_trace.truth import Mask
 
 _BITS = ("geom_contype", "geom_conaffinity", "body_contype", "body_conaffinity")
@@ -97,7 +98,7 @@ class PairContacts:
         if todo.any():
             for prepare, states in self._sections(todo):
                 prepare()
-                if self._restrict and self._all_compatible(*whole):
+                if self._restrict and may_collide(self._model, *whole):
                     with self._only(*whole):
                         self._pass(found, states)
                 else:
@@ -153,13 +154,6 @@ class PairContacts:
             found.normal[keep] * np.where(turned, -1.0, 1.0),
             found.exclude[keep] == 0,
         )
-
-    def _all_compatible(self, geoms_1: Geoms, geoms_2: Geoms) -> bool:
-        """Whether each geom of one group may collide with each of the other, by MuJoCo's bits."""
-        type_1, affinity_1 = self._model.geom_contype[geoms_1], self._model.geom_conaffinity[geoms_1]
-        type_2, affinity_2 = self._model.geom_contype[geoms_2], self._model.geom_conaffinity[geoms_2]
-        allowed = (type_1[:, None] & affinity_2) | (affinity_1[:, None] & type_2)
-        return bool((allowed != 0).all())
 
     @contextmanager
     def _only(self, geoms_1: Geoms, geoms_2: Geoms) -> Iterator[None]:

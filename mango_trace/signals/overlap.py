@@ -34,8 +34,10 @@ FINDS_ALL: Final = mujoco.mj_version() >= 3_012_000
 
 _ROUNDING: Final = 1e-10
 """Gap or overlap of boxes below which nothing is decided, m. Rounding in it is below 1e-12."""
-_SURE: Final = 1e-6
-"""Smallest gap at which other shapes are apart, m: what MuJoCo's iterative algorithms may be off."""
+_PRECISION: Final = 1e-14
+"""Rounding in a product of lengths and directions, as a share of the lengths."""
+_TOLERANCES: Final = 10
+"""Smallest gap at which other shapes are apart, in tolerances of MuJoCo's iterative algorithms."""
 _PARALLEL: Final = 1e-6
 """Sine between two edges below which their cross product is left out: face axes see the gap then."""
 
@@ -54,7 +56,7 @@ def bounds_meet(first: Shapes, second: Shapes, poses: tuple[Pose, Pose], asked: 
         asked: States to look at, ``(T,)``.
     """
     outcome = np.zeros(len(asked), dtype=np.int8)
-    _compare(_arrays(poses[0]), _arrays(poses[1]), first, second, asked, outcome, False, False)
+    _compare(_arrays(poses[0]), _arrays(poses[1]), first, second, asked, outcome, False, False, 0.0)
     return np.asarray(outcome != APART)
 
 
@@ -64,6 +66,7 @@ def overlap(
     poses: tuple[Pose, Pose],
     asked: Mask,
     outcome: Outcomes,
+    tolerance: float,
 ) -> None:
     """Tell in which states the geoms of two bodies touch.
 
@@ -75,8 +78,10 @@ def overlap(
         asked: States to look at, ``(T,)``.
         outcome: What is known from other bodies, ``(T,)``; is made :data:`TOUCHING` where some geoms touch
             for certain, else :data:`OPEN` where MuJoCo must tell.
+        tolerance: Of MuJoCo's iterative algorithms (``opt.ccd_tolerance``), m.
     """
-    _compare(_arrays(poses[0]), _arrays(poses[1]), first, second, asked, outcome, True, FINDS_ALL)
+    sure = _TOLERANCES * tolerance
+    _compare(_arrays(poses[0]), _arrays(poses[1]), first, second, asked, outcome, True, FINDS_ALL, sure)
 
 
 def _arrays(pose: Pose) -> tuple[Floats, Floats]:
@@ -94,6 +99,7 @@ def _compare(
     outcome: Outcomes,
     closely: bool,
     finds_all: bool,
+    sure: float,
 ) -> None:
     """Update outcomes; not ``closely``, they are open wherever bounds meet."""
     position_1, rotation_1 = pose_1
@@ -127,7 +133,7 @@ def _compare(
             continue
         if last_1 >= 0:  # what touched a moment ago decides most states of a grasp
             place = _sum(_turned(turn, _three(second.middle, last_2)), offset)
-            if _pair(first, second, last_1, last_2, turn, place, faces, finds_all) == TOUCHING:
+            if _pair(first, second, last_1, last_2, turn, place, faces, finds_all, sure) == TOUCHING:
                 outcome[state] = TOUCHING
                 continue
         for other in range(len(second.kind)):
@@ -138,7 +144,7 @@ def _compare(
             if found == TOUCHING or (found == OPEN and not decisive):
                 break
             for other in range(len(second.kind)):
-                answer = _pair(first, second, one, other, turn, _three(places, other), faces, finds_all)
+                answer = _pair(first, second, one, other, turn, _three(places, other), faces, finds_all, sure)
                 if answer == TOUCHING:
                     found, last_1, last_2 = TOUCHING, one, other
                     break
@@ -158,6 +164,7 @@ def _pair(
     place: _Vector,
     faces: npt.NDArray[np.intp],
     finds_all: bool,
+    sure: float,
 ) -> int:
     """What is certain about two geoms.
 
@@ -168,17 +175,17 @@ def _pair(
     if kind_1 == ENDLESS or kind_2 == ENDLESS:
         return OPEN
     away = _difference(place, _three(first.middle, one))
-    reach = first.reach[one] + second.reach[other] + _SURE
+    reach = first.reach[one] + second.reach[other] + sure
     if _square(away) > reach * reach:
         return APART
     half_1, half_2 = _three(first.size, one), _three(second.size, other)
     back = _transposed(_nine(first.turn, one))
     center = _turned(back, away)
-    if _outside(center, half_1) > (second.reach[other] + _SURE) ** 2:
+    if _outside(center, half_1) > (second.reach[other] + sure) ** 2:
         return APART
     turn_2 = _nine(second.turn, other)
     seen = _turned(_transposed(turn_2), _turned(_transposed(turn), away))
-    if _outside(seen, half_2) > (first.reach[one] + _SURE) ** 2:
+    if _outside(seen, half_2) > (first.reach[one] + sure) ** 2:
         return APART
     rotation = _product(_product(back, turn), turn_2)
     gap = _face_gap(center, rotation, half_1, half_2)
@@ -189,10 +196,10 @@ def _pair(
         if gap > _ROUNDING:
             return APART
         return TOUCHING if finds_all and gap < -_ROUNDING else OPEN
-    if gap > _SURE:
+    if gap > sure:
         return APART
     if kind_1 == HULL:
-        face = _parting_face(first, one, center, rotation, half_2, faces[one, other])
+        face = _parting_face(first, one, center, rotation, half_2, faces[one, other], sure)
         faces[one, other] = face
         if face >= 0:
             return APART
@@ -200,7 +207,7 @@ def _pair(
         inverse = _transposed(rotation)
         opposite = _difference((0.0, 0.0, 0.0), _turned(inverse, center))
         known = faces[one, other] if kind_1 != HULL else -1
-        face = _parting_face(second, other, opposite, inverse, half_1, known)
+        face = _parting_face(second, other, opposite, inverse, half_1, known, sure)
         if kind_1 != HULL:
             faces[one, other] = face
         if face >= 0:
@@ -236,8 +243,12 @@ def _face_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
 
 @jit
 def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vector) -> float:
-    """Widest gap that the cross product of an edge of each box shows, m; the first one that shows any."""
+    """Widest gap that the cross product of an edge of each box shows, m; the first one that shows any.
+
+    It is taken nearer to zero by what rounding may be off: nearly parallel edges make a short product.
+    """
     gap = -math.inf
+    length = 1.0 + abs(center[0]) + abs(center[1]) + abs(center[2])
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         for m in range(3):
@@ -247,7 +258,8 @@ def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
                 distance = abs(rotation[3 * j + m] * center[k] - rotation[3 * k + m] * center[j])
                 shadow = half_1[j] * abs(rotation[3 * k + m]) + half_1[k] * abs(rotation[3 * j + m])
                 shadow += half_2[n] * abs(rotation[3 * i + o]) + half_2[o] * abs(rotation[3 * i + n])
-                gap = max(gap, (distance - shadow) / sine)
+                shown, off = (distance - shadow) / sine, _PRECISION * length / sine
+                gap = max(gap, max(shown - off, 0.0) if shown > 0 else min(shown + off, 0.0))
                 if gap > _ROUNDING:
                     return gap
     return gap
@@ -255,7 +267,7 @@ def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
 
 @jit_inline
 def _parting_face(
-    shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector, known: int
+    shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector, known: int, sure: float
 ) -> int:
     """A face of a hull, or of a box behind its faces, that shows a gap between the two; -1 if none does.
 
@@ -263,10 +275,10 @@ def _parting_face(
     face that is tried first, -1 for none.
     """
     n_faces = shapes.normal_start[hull + 1] - shapes.normal_start[hull]
-    if known >= 0 and _gap_at(shapes, hull, center, rotation, half, known) > _SURE:
+    if known >= 0 and _gap_at(shapes, hull, center, rotation, half, known) > sure:
         return known
     for face in range(n_faces + 3):
-        if _gap_at(shapes, hull, center, rotation, half, face) > _SURE:
+        if _gap_at(shapes, hull, center, rotation, half, face) > sure:
             return face
     return -1
 

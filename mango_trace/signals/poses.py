@@ -181,7 +181,7 @@ class BatchPoses:
         alike = all((values == values[:1]).all() for values in (links.place, links.turn))
         rows = slice(None) if moves or not alike else slice(1)
         return Pose(
-            *_follow(
+            *_end_of_chain(
                 self._qpos[rows],
                 self._mocap[0][rows],
                 self._mocap[1][rows],
@@ -205,7 +205,7 @@ def computable(fields: Mapping[str, Floats]) -> bool:
 
 
 @jit
-def _follow(
+def _end_of_chain(
     qpos: Floats,
     mocap_pos: Floats,
     mocap_quat: Floats,

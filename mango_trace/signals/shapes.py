@@ -59,8 +59,7 @@ def shapes_of(model: mujoco.MjModel, geoms: Geoms) -> Shapes:
         geoms: Geom numbers, at least one.
     """
     endless = np.isin(model.geom_type[geoms], _ENDLESS_TYPES)
-    turn = _matrices(model.geom_quat[geoms])
-    middle = model.geom_pos[geoms] + np.einsum("gij,gj->gi", turn, model.geom_aabb[geoms, :3])
+    middle, turn = _boxes(model, geoms)
     low, high = box_of(model, geoms)
     center, half = (low + high) / 2, (high - low) / 2
     reach = model.geom_margin[geoms] + model.geom_gap[geoms] + _other_margins(model)
@@ -92,10 +91,17 @@ def shapes_of(model: mujoco.MjModel, geoms: Geoms) -> Shapes:
 
 def box_of(model: mujoco.MjModel, geoms: Geoms) -> tuple[Floats, Floats]:
     """Lower and upper corner of the box around geoms of one body, in the body's frame, ``(3,)`` m."""
-    turn = _matrices(model.geom_quat[geoms])
-    center = model.geom_pos[geoms] + np.einsum("gij,gj->gi", turn, model.geom_aabb[geoms, :3])
+    center, turn = _boxes(model, geoms)
     half = np.einsum("gij,gj->gi", np.abs(turn), model.geom_aabb[geoms, 3:])
     return (center - half).min(axis=0), (center + half).max(axis=0)
+
+
+def may_collide(model: mujoco.MjModel, geoms_1: Geoms, geoms_2: Geoms) -> bool:
+    """Whether each geom of one group may collide with each of the other, by MuJoCo's bits."""
+    type_1, affinity_1 = model.geom_contype[geoms_1], model.geom_conaffinity[geoms_1]
+    type_2, affinity_2 = model.geom_contype[geoms_2], model.geom_conaffinity[geoms_2]
+    allowed = (type_1[:, None] & affinity_2) | (affinity_1[:, None] & type_2)
+    return bool((allowed != 0).all())
 
 
 def comparable(model: mujoco.MjModel, geoms_1: Geoms, geoms_2: Geoms) -> bool:
@@ -117,9 +123,7 @@ def comparable(model: mujoco.MjModel, geoms_1: Geoms, geoms_2: Geoms) -> bool:
     both = np.concatenate([geoms_1, geoms_2])
     if model.geom_margin[both].any() or model.geom_gap[both].any():
         return False
-    type_1, affinity_1 = model.geom_contype[geoms_1], model.geom_conaffinity[geoms_1]
-    type_2, affinity_2 = model.geom_contype[geoms_2], model.geom_conaffinity[geoms_2]
-    if not ((type_1[:, None] & affinity_2) | (affinity_1[:, None] & type_2)).all():
+    if not may_collide(model, geoms_1, geoms_2):
         return False
     bodies_1, bodies_2 = (np.unique(model.body_weldid[model.geom_bodyid[g]]) for g in (geoms_1, geoms_2))
     parents_1, parents_2 = (model.body_weldid[model.body_parentid[b]] for b in (bodies_1, bodies_2))
@@ -137,16 +141,19 @@ def _other_margins(model: mujoco.MjModel) -> float:
     return float(margin)
 
 
-def _matrices(quaternions: Floats) -> Floats:
-    """Rotation matrices ``(G, 3, 3)`` of unit quaternions ``(G, 4)``."""
-    matrices = np.empty((len(quaternions), 9))
-    for quaternion, matrix in zip(quaternions, matrices, strict=True):
-        mujoco.mju_quat2Mat(matrix, quaternion)
-    return matrices.reshape(-1, 3, 3)
+def _boxes(model: mujoco.MjModel, geoms: Geoms) -> tuple[Floats, Floats]:
+    """Middles ``(G, 3)`` of the boxes around geoms and rotations ``(G, 3, 3)`` from them to the body."""
+    rows = np.empty((len(geoms), 9))
+    for row, geom in zip(rows, geoms.tolist(), strict=True):
+        mujoco.mju_quat2Mat(row, model.geom_quat[geom])
+    turn = rows.reshape(-1, 3, 3)
+    return model.geom_pos[geoms] + np.einsum("gij,gj->gi", turn, model.geom_aabb[geoms, :3]), turn
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> tuple[Floats, Floats, Floats]:
     """Corners, directions of faces and extent in these, of a mesh in the frame of the box around it.
+
+    All vertices are corners: MuJoCo takes those of the hull that it keeps, which may be fewer, or all.
 
     Source: MuJoCo's ``mesh_graph``, for each hull: numbers of corners and faces; for each corner an
     address; for each corner its number in the mesh; edges; three corners for each face.
@@ -161,11 +168,9 @@ def _hull(model: mujoco.MjModel, geom: int) -> tuple[Floats, Floats, Floats]:
     if graph < 0:
         return vertices, *nothing[1:]
     n_corners, n_faces = model.mesh_graph[graph : graph + 2].tolist()
-    corners = graph + 2 + n_corners
-    faces = corners + n_corners + n_corners + 3 * n_faces
-    own = vertices[model.mesh_graph[corners : corners + n_corners]]
+    faces = graph + 2 + n_corners + n_corners + n_corners + 3 * n_faces
     triangle = vertices[model.mesh_graph[faces : faces + 3 * n_faces].reshape(-1, 3)]
     normal = np.cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])
     length = np.linalg.norm(normal, axis=1)
     normal = normal[length > 0] / length[length > 0, None]
-    return own, normal, (normal @ own.T).max(axis=1)
+    return vertices, normal, (normal @ vertices.T).max(axis=1)

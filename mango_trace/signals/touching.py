@@ -72,11 +72,13 @@ class Touching:
 
     def _find(self, first: GeomGroup, second: GeomGroup, todo: Mask) -> Mask:
         touching = np.zeros_like(todo)
+        self._batch.shape()  # margins and bits that decide what is comparable are those of this batch
         if self._batch.shortcuts and self._kin.comparable(first, second):
             outcome = np.zeros(len(todo), dtype=np.int8)
             for part_1, part_2 in self._bodies_of(first, second):
                 shapes = self._kin.shapes(part_1), self._kin.shapes(part_2)
-                overlap(*shapes, self._carriers(part_1, part_2), todo, outcome)
+                carriers = self._carriers(part_1, part_2)
+                overlap(*shapes, carriers, todo, outcome, self._kin.model.opt.ccd_tolerance)
             touching, todo = outcome == TOUCHING, outcome == OPEN
             if not todo.any():
                 return np.asarray(touching)

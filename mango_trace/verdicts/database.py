@@ -106,9 +106,27 @@ class VerdictDatabase:
                 table = _last_of_each_key(name, pieces)
                 self._con.register("new_rows", table)
                 if self._may_replace(name, table):
+                    self._keep_intervals(name)
                     self._write(f"DELETE FROM {name} USING new_rows WHERE {matches}")  # noqa: S608
                 self._write(f"INSERT INTO {name} ({columns}) SELECT {columns} FROM new_rows")  # noqa: S608
                 self._con.unregister("new_rows")
+
+    def _keep_intervals(self, name: str) -> None:
+        """Mark new rows as having truth intervals also where those of an earlier evaluation are stored.
+
+        A monitor's truth depends on trace and evaluator alone, so what is stored stays right.
+        """
+        if "intervals" not in TABLES[name].names:
+            return
+        stored = (
+            f"FROM {name} AS old WHERE old.intervals AND old.trace_id = new_rows.trace_id "
+            "AND old.oracle = new_rows.oracle AND old.evaluator = new_rows.evaluator"
+        )
+        marked = self._con.sql(
+            f"SELECT * REPLACE (intervals OR EXISTS ({stored}) AS intervals) FROM new_rows"  # noqa: S608
+        ).to_arrow_table()
+        self._con.unregister("new_rows")
+        self._con.register("new_rows", marked)
 
     def _may_replace(self, name: str, table: pa.Table) -> bool:
         """Whether a table may hold rows with keys of the new ones."""

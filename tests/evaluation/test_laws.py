@@ -511,6 +511,19 @@ def test_verdicts_alone_are_the_same_verdicts(place, tmp_path, oracle):
     assert without_intervals(alone) == without_intervals(whole)
 
 
+@pytest.mark.parametrize("changed", [{"hold": 3}, {"order": "strict"}])
+def test_truth_intervals_that_are_stored_stay_known(place, tmp_path, plain, changed):
+    """Judged again without them, with other options, a trace still has them: no third time."""
+    database = tmp_path / "v.duckdb"
+    arguments = [place / "dataset"], [place / "oracles"], database
+    evaluate(*arguments)
+    assert evaluate(*arguments, options=Options(**changed, intervals=False)).judged == N
+    assert tables_of(database)["intervals"] == plain["intervals"]
+    assert ask(database, "SELECT DISTINCT intervals FROM end_state") == [(True,)]
+    assert ask(database, "SELECT DISTINCT intervals FROM verdicts") == [(True,)]
+    assert evaluate(*arguments, options=Options(**changed)).judged == 0
+
+
 def test_truth_intervals_are_added_when_they_are_asked_for(place, tmp_path, plain):
     def run(*, intervals: bool) -> tuple[int, int]:
         options = Options(intervals=intervals)

@@ -12,7 +12,7 @@ import pytest
 from mango_trace.errors import SceneError
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.kinds import ArgumentKind
-from mango_trace.signals import SceneKinematics
+from mango_trace.signals import SceneKinematics, TraceStates
 from mango_trace.signals.base import GeomGroup, Part
 from mango_trace.signals.overlap import FINDS_ALL
 from tests.cases.world import ball, box, build, thing
@@ -209,6 +209,25 @@ def test_a_refused_override_is_refused_every_time_and_leaves_no_trace():
         with pytest.raises(SceneError):
             kinematics.signals(states, overrides=bad)
     np.testing.assert_array_equal(kinematics.signals(states).position("cabinet_1"), before)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_another_trace_of_the_scene_changes_nothing(order):
+    """A reset that takes a margin away is that of its own trace, whichever was looked at before."""
+    world = build(
+        box("a", 0.02, geom='margin="0.02"'), box("b", 0.02, geom='margin="0.02"'),
+        objects=[thing("a"), thing("b")],
+    )  # fmt: skip
+    states = world.states(a=[(0, 0, 0)] * 2, b=[(0.05, 0, 0)] * 2)
+    resets = ({}, {"geom_margin": {"a_g0": [0.0], "b_g0": [0.0]}})
+    kinematics, where = SceneKinematics(world.package), np.ones(2, dtype=bool)
+    for overrides in resets:
+        kinematics.check(TraceStates(states, overrides))  # as an evaluation does with every trace first
+    found = {}
+    for which in order:
+        signals = kinematics.signals(states, overrides=resets[which])
+        found[which] = signals.in_contact(GeomGroup("a"), GeomGroup("b"), where).tolist()
+    assert found == {0: [True, True], 1: [False, False]}
 
 
 def test_a_batch_goes_with_its_last_user():
