@@ -13,7 +13,7 @@ import duckdb
 from mango_trace.evaluation import evaluate
 from mango_trace.queries import find_query, query_names, run_query
 from mango_trace.shipped import shipped
-from mango_trace.verdicts import TABLES
+from mango_trace.verdicts import TABLES, VerdictDatabase
 from recorder.bench.measurements import Measurement
 
 _VERDICTS: Final = 1_000_000
@@ -68,6 +68,7 @@ def _joins(database: Path, n: int) -> Iterator[Measurement]:
 
 def _copy(source: Path, target: Path) -> int:
     """Write the rows of every trace many times, each time under another name; gives the verdicts."""
+    VerdictDatabase(target).close()  # with the tables and keys of any other
     with duckdb.connect(str(target)) as connection:
 
         def run(statement: str) -> list[tuple[int, ...]]:
@@ -82,9 +83,8 @@ def _copy(source: Path, target: Path) -> int:
                 copied = names.replace('"trace_id"', "trace_id || '-' || turn AS trace_id")
                 rows = f"SELECT {copied} FROM source.{table}, range({times}) AS t(turn)"  # noqa: S608
             else:
-                rows = f"FROM source.{table}"
-            run(f"CREATE TABLE {table} AS {rows}")
-        for table in ("meta", "runs", "problems", "samples"):
-            run(f"CREATE TABLE IF NOT EXISTS {table} AS FROM source.{table}")
+                rows = f"SELECT {names} FROM source.{table}"  # noqa: S608
+            run(f"INSERT INTO {table} ({names}) {rows}")
+        run("INSERT INTO runs FROM source.runs")
         run("DETACH source")
     return int(there * times)
