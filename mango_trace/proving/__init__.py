@@ -1,0 +1,7 @@
+"""Proving oracles on traces: what passes must pass, what is broken on purpose must fail."""
+
+from mango_trace.proving.gate import Finding, KindScore, Limits, Proof
+from mango_trace.proving.mutants import Kind, Mutant
+from mango_trace.proving.run import ProofReport, prove
+
+__all__ = ["Finding", "Kind", "KindScore", "Limits", "Mutant", "Proof", "ProofReport", "prove"]
