@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "labels": "mango_trace.cli.labels:labels",
     "ls": "mango_trace.cli.store:ls",
     "predicates": "mango_trace.cli.predicates:predicates",
+    "prove": "mango_trace.cli.prove:prove",
     "query": "mango_trace.cli.query:query",
     "sample": "mango_trace.cli.sample:sample",
     "show": "mango_trace.cli.show:show",

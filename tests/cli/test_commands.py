@@ -15,7 +15,7 @@ from mango_trace.cli.main import cli
 from mango_trace.store import Dataset
 from tests.synthetic import make_dataset, write_oracles
 
-CORE = ("compact", "evaluate", "ls", "predicates", "query", "sample", "show", "sql", "verify")
+CORE = ("compact", "evaluate", "ls", "predicates", "prove", "query", "sample", "show", "sql", "verify")
 
 
 @pytest.fixture
