@@ -18,7 +18,7 @@ class Settings:
     Attributes:
         temperature: Sampling temperature.
         thinking_tokens: Budget for thinking, where a model has one; ``None`` leaves it to the model.
-        reply_tokens: Most tokens of a reply.
+        reply_tokens: Most tokens of a reply, thinking included.
         deadline_s: Seconds until a call is given up, retries included.
     """
 
@@ -38,8 +38,8 @@ class Request(Generic[Value]):
         prompt_version: Version of the prompt's text.
         system: What the model is told about its role; text of ours.
         question: What it is asked to do; text of ours.
-        inputs: What it is about: instructions, names, libraries, earlier replies. Untrusted: it reaches a model
-            as JSON data, apart from our text, and is never formatted into it.
+        inputs: What it is about: instructions, names, libraries, earlier replies. Untrusted: it reaches a
+            model as JSON data, apart from our text, and is never formatted into it.
         reply: Type of the reply.
         settings: How to answer.
     """
@@ -61,7 +61,7 @@ class Usage:
     Attributes:
         calls: Requests that were sent, retries included.
         input_tokens: Tokens of the questions.
-        reply_tokens: Tokens of the replies.
+        reply_tokens: Tokens of the replies, without thinking.
         thinking_tokens: Tokens of thinking.
         seconds: Wall time, waiting between retries included.
         cost_usd: Price, where the configuration knows it.
@@ -74,6 +74,21 @@ class Usage:
     seconds: float = 0.0
     cost_usd: float = 0.0
 
+    @property
+    def tokens(self) -> int:
+        """All tokens."""
+        return self.input_tokens + self.reply_tokens + self.thinking_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.reply_tokens + other.reply_tokens,
+            self.thinking_tokens + other.thinking_tokens,
+            self.seconds + other.seconds,
+            self.cost_usd + other.cost_usd,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[Value]):
@@ -81,13 +96,16 @@ class Reply(Generic[Value]):
 
     Attributes:
         value: The reply, validated.
-        text: Its text as it came.
+        text: Its text as it came, thoughts left out.
         usage: What it took.
+        replayed: Whether it comes from a cassette; ``usage`` is then what it took when it was recorded, and
+            nothing was spent now.
     """
 
     value: Value
     text: str
     usage: Usage
+    replayed: bool = False
 
 
 class LanguageModel(Protocol):

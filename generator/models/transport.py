@@ -1,0 +1,119 @@
+"""What both adapters share: a deadline that holds, one HTTP client, and statuses as errors."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import Any, TypeVar
+
+from generator.errors import (
+    ConnectionFailedError,
+    DeadlineError,
+    MissingPackageError,
+    ModelError,
+    RateLimitedError,
+    RequestRefusedError,
+    ServerError,
+)
+
+Answer = TypeVar("Answer")
+
+_TIMEOUT_STATUS = 408
+
+
+def sdk(name: str) -> ModuleType:
+    """Import an SDK when it is needed, so that everything else works without.
+
+    Raises:
+        MissingPackageError: If it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise MissingPackageError(name) from None
+
+
+def run_within(seconds: float, model: str, start: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Run a coroutine to its end, or cancel it when its time is over.
+
+    A client's own timeouts are for one read each: a server that sends a byte now and then passes them all.
+
+    Args:
+        seconds: How long it may take.
+        model: Name of the model, for the message.
+        start: Makes the coroutine.
+
+    Raises:
+        DeadlineError: If it took longer.
+    """
+
+    async def bounded() -> tuple[Answer] | None:
+        timeout = asyncio.timeout(seconds)
+        try:
+            async with timeout:
+                return (await start(),)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            return None
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        answer = asyncio.run(bounded())
+    else:  # a notebook has a loop of its own
+        with ThreadPoolExecutor(1) as beside:
+            answer = beside.submit(asyncio.run, bounded()).result()
+    if answer is None:
+        raise DeadlineError(model, seconds)
+    return answer[0]
+
+
+def http_client() -> Any:
+    """Make the HTTP client that an SDK is to use.
+
+    It follows no redirect: one to another host would carry the key there, in a header that HTTP libraries do
+    not know to be secret. Time is kept by :func:`run_within`.
+    """
+    http = sdk("httpx2")
+    # At DEBUG these log the headers of answers, and some servers repeat a key there.
+    for name in ("httpcore2", "openai"):
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.INFO))
+    return http.AsyncClient(follow_redirects=False, timeout=None)
+
+
+def network_error(error: Exception, model: str, url: str) -> ModelError | None:
+    """Make an error of ours of what an HTTP library raised, if it is that."""
+    http = sdk("httpx2")
+    if isinstance(error, http.HTTPError | http.InvalidURL | OSError):
+        return ConnectionFailedError(model, url, type(error).__name__)
+    return None
+
+
+def status_error(model: str, status: int, text: str, wait_s: float) -> ModelError:
+    """Make an error of an HTTP status.
+
+    Args:
+        model: Name of the model.
+        status: HTTP status.
+        text: What the server says, without the key.
+        wait_s: Seconds that it asks to wait.
+    """
+    if status == 429:
+        return RateLimitedError(model, text, wait_s)
+    if status == _TIMEOUT_STATUS or status >= 500:
+        return ServerError(model, status, text, wait_s)
+    return RequestRefusedError(model, status, text)
+
+
+def asked_to_wait(headers: Mapping[str, str], text: str = "") -> float:
+    """Read how many seconds a server asks to wait: ``Retry-After``, or ``retryDelay`` in its text."""
+    found = re.search(r"retryDelay['\"]?: ?['\"]([0-9]{1,6}(?:\.[0-9]{1,9})?)s", text)
+    given = headers.get("retry-after", found[1] if found else "")
+    return float(given) if re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,9})?", given) else 0.0
