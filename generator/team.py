@@ -1,0 +1,128 @@
+"""The models of a run by role, and the transcript of everything they were asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from generator.models.base import LanguageModel, Request, Settings, Usage, Value
+from generator.prompts import prompts
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Who answers for a role.
+
+    Attributes:
+        model: The model.
+        settings: How it is to answer.
+    """
+
+    model: LanguageModel
+    settings: Settings = field(default_factory=Settings)
+
+
+class Transcript:
+    """Calls as JSON lines, one after the other as they are answered.
+
+    Args:
+        path: The file; lines are added at its end. ``None`` keeps nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.Lock()
+        self._file = None if path is None else path.open("a", encoding="utf-8")
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Write one line."""
+        if self._file is None:
+            return
+        line = json.dumps(entry, ensure_ascii=False, sort_keys=True)
+        with self._lock:
+            self._file.write(line + "\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+
+class Team:
+    """Asks the model of a role, and writes down what was said.
+
+    Args:
+        members: Who answers, by role.
+        transcript: Where calls are written down.
+    """
+
+    def __init__(self, members: Mapping[str, Member], transcript: Transcript) -> None:
+        self._members, self._transcript = members, transcript
+        self._lock = threading.Lock()
+        self._usage: dict[str, Usage] = {}
+
+    def ask(self, what: str, inputs: Mapping[str, Any], reply: type[Value]) -> Value:
+        """Ask a question.
+
+        Args:
+            what: Name of its prompt.
+            inputs: What it is about: JSON data.
+            reply: Type of the reply.
+
+        Returns:
+            The reply, validated.
+
+        Raises:
+            ModelError: See :meth:`LanguageModel.ask`; the call is in the transcript with its error.
+        """
+        prompt = prompts()[what]
+        member = self._members[prompt.role]
+        request = Request(
+            role=prompt.role,
+            task=what,
+            prompt_version=prompt.version,
+            system=prompt.system,
+            question=prompt.question,
+            inputs=inputs,
+            reply=reply,
+            settings=member.settings,
+        )
+        entry: dict[str, Any] = {
+            "when": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "role": prompt.role,
+            "what": what,
+            "prompt_version": prompt.version,
+            "model": member.model.name,
+            "inputs": inputs,
+        }
+        try:
+            answer = member.model.ask(request)
+        except Exception as error:
+            self._transcript.add({**entry, "error": f"{type(error).__name__}: {error}"})
+            raise
+        self._transcript.add({**entry, "reply": answer.text, "usage": asdict(answer.usage)})
+        with self._lock:
+            self._usage[what] = _sum(self._usage.get(what, Usage()), answer.usage)
+        return answer.value
+
+    def usage(self) -> dict[str, Usage]:
+        """What was used so far, by the name of the prompt."""
+        with self._lock:
+            return dict(self._usage)
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(**{name: getattr(one, name) + getattr(other, name) for name in Usage.__dataclass_fields__})
