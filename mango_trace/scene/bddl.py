@@ -1,12 +1,13 @@
 """A reader for the part of BDDL that says what a task is about.
 
-Reads instruction, initial premises and goal of a LIBERO problem file, in lower case as the benchmark
-does. The grammar is that of nested lists; errors carry their position, and a file with an unbalanced
-parenthesis or without a goal is refused: an empty conjunction would always hold.
+Reads instruction, rectangles on surfaces, initial premises and goal of a LIBERO problem file, in lower case
+as the benchmark does. The grammar is that of nested lists; errors carry their position, and a file with an
+unbalanced parenthesis or without a goal is refused: an empty conjunction would always hold.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -35,6 +36,26 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
+class Rectangle:
+    """Where on a surface a reset may draw a place.
+
+    Attributes:
+        region: Name of the region, as premises and scenes write it.
+        low: Smallest x and y, m, in the frame of the surface.
+        high: Largest x and y, m.
+    """
+
+    region: str
+    low: tuple[float, float]
+    high: tuple[float, float]
+
+    @property
+    def center(self) -> tuple[float, float]:
+        """Its middle, x and y in m."""
+        return (self.low[0] + self.high[0]) / 2, (self.low[1] + self.high[1]) / 2
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """What a BDDL problem file says.
 
@@ -44,6 +65,7 @@ class Problem:
         initial: Premises that should hold after the objects have settled.
         goal: Conditions whose conjunction is the goal; never empty.
         objects_of_interest: Names that the task is about.
+        rectangles: Regions of surfaces, in the order of the file; those of fixtures and objects have none.
     """
 
     name: str
@@ -51,6 +73,7 @@ class Problem:
     initial: tuple[Literal, ...]
     goal: tuple[Literal, ...]
     objects_of_interest: tuple[str, ...]
+    rectangles: tuple[Rectangle, ...] = ()
 
 
 @dataclass(slots=True)
@@ -95,11 +118,32 @@ def parse_bddl(text: str, source: str = "<bddl>") -> Problem:
         initial=tuple(_literals(sections.get(":init"), source)),
         goal=_goal(goal, source),
         objects_of_interest=tuple(_words(sections.get(":obj_of_interest"))),
+        rectangles=tuple(_rectangles(sections.get(":regions"))),
     )
 
 
 def _words(node: _Node | None) -> list[str]:
     return [item for item in node.items[1:] if isinstance(item, str)] if node else []
+
+
+def _rectangles(node: _Node | None) -> Iterator[Rectangle]:
+    """Regions with one rectangle of four finite numbers; the benchmark alone cares what the others mean."""
+    for region in _nodes(node):
+        parts = {part.head: part for part in _nodes(region)}
+        target = _words(parts.get(":target"))
+        boxes = [box for group in _nodes(parts.get(":ranges")) for box in _nodes(group)]
+        if len(target) != 1 or len(boxes) != 1:
+            continue
+        try:
+            x0, y0, x1, y1 = (float(str(item)) for item in boxes[0].items)
+        except ValueError:
+            continue
+        if all(map(math.isfinite, (x0, y0, x1, y1))):
+            yield Rectangle(f"{target[0]}_{region.head}", (x0, y0), (x1, y1))
+
+
+def _nodes(node: _Node | None) -> list[_Node]:
+    return [item for item in node.items if isinstance(item, _Node)] if node else []
 
 
 def _goal(node: _Node, source: str) -> tuple[Literal, ...]:

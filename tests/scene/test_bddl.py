@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mango_trace.errors import BddlError
-from mango_trace.scene.bddl import Literal, parse_bddl
+from mango_trace.scene.bddl import Literal, Rectangle, parse_bddl
 
 FILE = """(define (problem libero_kitchen)
   (:domain robosuite)
@@ -141,6 +141,23 @@ def test_writing_a_goal_and_reading_it_is_the_identity(conditions):
     )
 
 
+def test_rectangles_are_read_and_regions_without_one_left_out():
+    regions = """(:regions
+      (bowl_region (:target table) (:ranges ((-0.1 0.2 0.1 0.4))) (:yaw_rotation ((0.0 0.0))))
+      (top_side (:target cabinet_1))
+      (two (:target table) (:ranges ((0 0 1 1) (2 2 3 3))))
+      (short (:target table) (:ranges ((0 0 1))))
+      (words (:target table) (:ranges ((a b c d))))
+      (endless (:target table) (:ranges ((0 0 1 inf))))
+      (nowhere (:ranges ((0 0 1 1)))))
+      (:init"""
+    problem = parse_bddl(FILE.format(goal="(On bowl_1 plate_1)").replace("(:init", regions))
+    [rectangle] = problem.rectangles
+    assert rectangle == Rectangle("table_bowl_region", (-0.1, 0.2), (0.1, 0.4))
+    assert rectangle.center == pytest.approx((0.0, 0.3))
+    assert parse_bddl(FILE.format(goal="(On bowl_1 plate_1)")).rectangles == ()
+
+
 @pytest.mark.libero
 def test_every_libero_file_has_the_goal_that_libero_reads():
     libero = pytest.importorskip("libero.libero")
@@ -159,5 +176,7 @@ def test_every_libero_file_has_the_goal_that_libero_reads():
         assert ours.instruction.split() == list(theirs["language_instruction"]), path
         assert ours.name == theirs["problem_name"]
         assert list(ours.objects_of_interest) == theirs["obj_of_interest"]
+        ranges = {name: region["ranges"] for name, region in theirs["regions"].items() if region["ranges"]}
+        assert {one.region: [[*one.low, *one.high]] for one in ours.rectangles} == ranges, path
         count += 1
     assert count == 130
