@@ -69,6 +69,7 @@ class MonitorEntry(_Reply):
 
     oracle_id: str
     handle_as: HandleEntry
+    negate: bool = False
 
 
 class ActionEntry(_Reply):
@@ -90,11 +91,12 @@ class StepEntry(_Reply):
 
 
 class PlanReply(_Reply):
-    """Module III: the fine-grained oracle of one instruction, the paper's DSL and ``at_end``."""
+    """Module III: the oracle of one instruction; the paper's DSL, ``at_end``, negations, invariants."""
 
     instruction: str
     execution_mode: Literal["sequential", "any_order"]
     plan: list[StepEntry]
+    never: list[MonitorEntry] = []
 
 
 class Assessment(_Reply):

@@ -115,14 +115,10 @@ class Team:
             raise
         self._transcript.add({**entry, "reply": answer.text, "usage": asdict(answer.usage)})
         with self._lock:
-            self._usage[what] = _sum(self._usage.get(what, Usage()), answer.usage)
+            self._usage[what] = self._usage.get(what, Usage()) + answer.usage
         return answer.value
 
     def usage(self) -> dict[str, Usage]:
         """What was used so far, by the name of the prompt."""
         with self._lock:
             return dict(self._usage)
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(**{name: getattr(one, name) + getattr(other, name) for name in Usage.__dataclass_fields__})

@@ -119,6 +119,7 @@ def write_plan(
 def scene_as_data(scene: Scene) -> dict[str, Any]:
     """Names of a scene by kind, as a model is told of them."""
     return {
+        "task": scene.task,
         "objects": [{"name": item.name, "category": item.category} for item in scene.objects],
         "regions": [
             {"name": region.name, "part_of": region.parent or region.surface} for region in scene.regions

@@ -1,0 +1,110 @@
+"""``mango-trace generate``, by rules: the whole way from instructions to oracles that judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from generator.replies import TasksReply
+from generator.rules.model import RulesModel
+from generator.team import Member, Team, Transcript
+from mango_trace.cli.main import cli
+from mango_trace.errors import UnknownNameError
+from mango_trace.oracle import read_oracle, read_oracles, read_tasks
+from mango_trace.shipped import shipped
+from mango_trace.store import DatasetWriter
+from tests.synthetic import make_dataset, make_package, make_trace
+
+SAMPLE = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
+REFERENCE = shipped("oracles") / "libero"
+
+
+def run(*arguments: object, exit_code: int = 0) -> str:
+    done = CliRunner().invoke(cli, ["generate", *map(str, arguments)])
+    assert done.exit_code == exit_code, done.output
+    return done.output
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("generated") / "oracles"
+    run("library", SAMPLE, "--out", out)
+    assert "10 of 10 oracles written" in run("oracles", SAMPLE, "--out", out)
+    return out
+
+
+def test_the_oracles_are_those_written_by_hand(written):
+    for path in (REFERENCE / "libero_10").glob("*.json"):
+        assert read_oracle(written / path.name).digest == read_oracle(path).digest
+
+
+def test_the_libraries_are_the_part_of_the_shipped_ones_that_is_needed(written):
+    tasks, oracles = read_tasks(written / "atomic_tasks.json"), read_oracles(written / "atomic_oracles.json")
+    assert set(tasks) < set(read_tasks(REFERENCE / "atomic_tasks.json"))
+    assert {one.oracle_id for one in oracles} < {
+        one.oracle_id for one in read_oracles(REFERENCE / "atomic_oracles.json")
+    }
+    assert {one.task_id for one in oracles} == {task.id for task in tasks}
+
+
+def test_libraries_that_are_there_are_extended_and_kept(written, tmp_path):
+    shipped_tasks = (REFERENCE / "atomic_tasks.json").read_text()
+    (tmp_path / "atomic_tasks.json").write_text(shipped_tasks)
+    run("library", SAMPLE, "--out", tmp_path)
+    assert read_tasks(tmp_path / "atomic_tasks.json") == read_tasks(REFERENCE / "atomic_tasks.json")
+
+
+def test_nothing_but_oracles_and_libraries_lies_in_the_folder(written):
+    assert len(list(written.iterdir())) == 12
+    lines = (written.with_name("oracles.work") / "transcript.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    assert sum(entry["what"] == "plan.write" for entry in entries) == 10
+    assert {entry["role"] for entry in entries} == {"generator", "assessor", "judge"}
+    assert all("error" not in entry and entry["usage"]["calls"] == 1 for entry in entries)
+
+
+@pytest.mark.parametrize("switch", [("--baseline",), ("--ablate", "tasks"), ("--ablate", "reliability")])
+def test_variants_of_the_study_write_too(written, tmp_path, switch):
+    out = tmp_path / "variant"
+    run("library", SAMPLE, "--out", out)
+    assert "10 of 10 oracles written" in run("oracles", SAMPLE, "--out", out, *switch)
+
+
+def test_a_task_that_cannot_be_written_is_a_row_and_the_others_are_written(tmp_path):
+    package, out = make_package(), tmp_path / "out"
+    root = make_dataset(tmp_path, 1, package=package)
+    assert "no libraries there" in run("oracles", root, "--out", out, exit_code=2)
+    run("library", root, "--out", out)
+    with DatasetWriter(root) as writer:
+        writer.add(make_trace(package, seed=1, task="circus", instruction="juggle the apple"))
+    assert "'juggle'" in run("library", root, "--out", out, exit_code=3)
+    shown = run("oracles", root, "--out", out, "--format", "json", exit_code=3)
+    good, bad = json.loads(shown[shown.index("[") : shown.rindex("]") + 1])
+    assert (good["outcome"], bad["outcome"]) == ("accepted", "error")
+    assert "not understood at word 1, 'juggle'" in bad["why"]
+    assert "1 of 2 oracles written" in shown
+    assert (out / f"{good['task']}.json").exists()
+    *_, last = (tmp_path / "out.work" / "transcript.jsonl").read_text().splitlines()
+    assert "NotUnderstoodError" in json.loads(last)["error"]
+
+
+def test_two_switches_that_exclude_each_other_are_refused(tmp_path):
+    done = CliRunner().invoke(
+        cli, ["generate", "oracles", str(SAMPLE), "--out", str(tmp_path), "--baseline", "--ablate", "tasks"]
+    )
+    assert done.exit_code == 2
+    assert "give one of them" in done.output
+
+
+def test_what_was_used_adds_up_by_question(tmp_path):
+    with Transcript(tmp_path / "t.jsonl") as transcript:
+        team = Team({"generator": Member(RulesModel({}))}, transcript)
+        for _ in range(3):
+            team.ask("tasks.write", {"instructions": ["open the drawer"]}, TasksReply)
+        with pytest.raises(UnknownNameError):
+            team.ask("plan.write", {"instruction": "x", "scene": {"task": "nowhere"}}, TasksReply)
+    assert {what: usage.calls for what, usage in team.usage().items()} == {"tasks.write": 3}
+    assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 4
