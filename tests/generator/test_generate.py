@@ -88,8 +88,8 @@ def test_a_task_that_cannot_be_written_is_a_row_and_the_others_are_written(tmp_p
     assert "not understood at word 1, 'juggle'" in bad["why"]
     assert "1 of 2 oracles written" in shown
     assert (out / f"{good['task']}.json").exists()
-    *_, last = (tmp_path / "out.work" / "transcript.jsonl").read_text().splitlines()
-    assert "NotUnderstoodError" in json.loads(last)["error"]
+    lines = (tmp_path / "out.work" / "transcript.jsonl").read_text().splitlines()
+    assert any("NotUnderstoodError" in json.loads(line).get("error", "") for line in lines)
 
 
 def test_two_switches_that_exclude_each_other_are_refused(tmp_path):
