@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from typing import TYPE_CHECKING
 
 import click
 
 from mango_trace.cli.output import format_option, print_rows
+from mango_trace.workers import worker_pool
 
 if TYPE_CHECKING:
     from recorder.parity import ParityCount
@@ -86,7 +86,7 @@ def _counts(
     if workers == 1:
         yield from (_check(suite, index, settings) for suite, index in jobs)
         return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with worker_pool(workers) as pool:
         futures = [pool.submit(_check, suite, index, settings) for suite, index in jobs]
         for future in as_completed(futures):
             yield future.result()
