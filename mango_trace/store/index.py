@@ -166,7 +166,9 @@ def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
             n_states=int(row["n_states"]),
             step_start=int(row["step_start"]),
             n_steps=int(row["n_steps"]),
-            checksums={sys.intern(path): digest for path, digest in json.loads(row["checksums"]).items()},
+            checksums={
+                sys.intern(path): digest for path, digest in dict(json.loads(row["checksums"])).items()
+            },
             live_success=row["live_success"],
             first_success_step=row["first_success_step"],
             recorded_at=int(row["recorded_at"]),
