@@ -1,1 +1,1 @@
-"""Writing oracles with language models: modules I to III, agents, models, cost and cache."""
+"""Writing oracles: by rules and with language models; modules I to III, what was asked, cost and cache."""
