@@ -30,6 +30,7 @@ SAMPLE := datasets/libero-10-sample
 LIBERO_10 := runs/libero-10-scripted
 
 demo: setup  ## Judge the rollouts that come along, then record some, judge them, ask who was right.
+	mkdir -p runs
 	$(BIN)/mango-trace evaluate $(SAMPLE) --db runs/sample.duckdb --workers 2
 	$(BIN)/mango-trace query agreement --db runs/sample.duckdb
 	$(BIN)/mango-trace record libero_10 --task 0,3 --fault none --fault drops_midway@1 --fault stalls@1 \

@@ -86,6 +86,22 @@ def test_the_loop_in_the_readme_records(tmp_path, monkeypatch):
     ]
 
 
+def test_the_demo_begins_where_nothing_was_made_yet(tmp_path):
+    """Its commands up to the recording, in a folder that holds the rollouts that come along and nothing else."""
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert recipe is not None
+    (tmp_path / "datasets").symlink_to(ROOT / "datasets")
+    lines = recipe[1].replace("\\\n", "").splitlines()
+    before = lines[: next(i for i, line in enumerate(lines) if " record " in line)]
+    assert len(before) == 3
+    for line in before:
+        command = line.strip().replace("$(BIN)", str(Path(sys.executable).parent))
+        command = command.replace("$(SAMPLE)", "datasets/libero-10-sample")
+        done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (command, done.stderr)
+    assert "TOTAL" in done.stdout
+
+
 def test_links_lead_somewhere():
     for document in DOCUMENTS:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
