@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -17,10 +16,10 @@ from generator.errors import (
     TokenLimitError,
     UnfinishedReplyError,
 )
+from generator.models.answering import answer
 from generator.models.base import Reply, Request, Settings, Usage, Value
 from generator.models.keys import Key
 from generator.models.prompt import data_part
-from generator.models.reading import read_reply
 from generator.models.schema import Schema, reply_schema
 from generator.models.transport import (
     asked_to_wait,
@@ -72,17 +71,13 @@ class GeminiModel:
         """Answer one request; see :class:`generator.models.base.LanguageModel`."""
         schema = gemini_schema(reply_schema(request.reply))
         data = data_part(request.inputs)
-        begun = time.monotonic()
-        usage = Usage(calls=1)
-        try:
-            response = self._send(request, schema, data)
-            usage = _usage(response)
-            text = self._key.redact(self._text(response, request.settings, usage))
-            value = read_reply(text, request.reply, self._name)
-        except ModelError as error:
-            error.usage = usage + Usage(seconds=time.monotonic() - begun)
-            raise
-        return Reply(value, text, usage + Usage(seconds=time.monotonic() - begun))
+        return answer(
+            self._name,
+            request,
+            lambda: self._send(request, schema, data),
+            _usage,
+            lambda response, usage: self._key.redact(self._text(response, request.settings, usage)),
+        )
 
     def _send(self, request: Request[Value], schema: Schema, data: str) -> Any:
         genai = sdk("google.genai")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any, Final, Literal, TypeAlias
 
 from generator.errors import (
@@ -16,10 +15,10 @@ from generator.errors import (
     TokenLimitError,
     UnfinishedReplyError,
 )
+from generator.models.answering import answer
 from generator.models.base import Reply, Request, Settings, Usage, Value
 from generator.models.keys import Key
 from generator.models.prompt import data_part
-from generator.models.reading import read_reply
 from generator.models.schema import Schema, reply_schema
 from generator.models.transport import (
     asked_to_wait,
@@ -72,17 +71,13 @@ class OpenAICompatibleModel:
         if request.settings.thinking_tokens is not None:
             raise SetupError(f"{self._name}: an OpenAI-compatible endpoint takes no thinking_tokens")
         question = self._question(request, reply_schema(request.reply))
-        begun = time.monotonic()
-        usage = Usage(calls=1)
-        try:
-            completion = self._send(question, request.settings)
-            usage = _usage(completion)
-            text = self._redact(self._text(completion, request.settings, usage))
-            value = read_reply(text, request.reply, self._name)
-        except ModelError as error:
-            error.usage = usage + Usage(seconds=time.monotonic() - begun)
-            raise
-        return Reply(value, text, usage + Usage(seconds=time.monotonic() - begun))
+        return answer(
+            self._name,
+            request,
+            lambda: self._send(question, request.settings),
+            _usage,
+            lambda completion, usage: self._redact(self._text(completion, request.settings, usage)),
+        )
 
     def _question(self, request: Request[Value], schema: Schema) -> dict[str, Any]:
         """Make what is sent: messages, and the form of the reply as far as the server takes it."""

@@ -10,6 +10,7 @@ from typing import Literal
 import click
 
 from mango_trace.cli import places
+from mango_trace.cli.reporting import print_problems, progress_bar
 
 _EPILOG = """\b
 Examples:
@@ -91,25 +92,16 @@ def evaluate(
     The benchmark's own goal is judged in any case. Calling it again changes nothing, and an
     interrupted call goes on where it stopped.
     """
-    from tqdm import tqdm
-
     from mango_trace.errors import UsageError
     from mango_trace.evaluation import Options
     from mango_trace.evaluation import evaluate as run
     from mango_trace.evaluation.engines import OnRay, local
     from mango_trace.shipped import shipped
 
-    if rules and verdicts_only:
-        raise UsageError("--rules needs truth intervals, which --verdicts-only leaves out")
     if ray_address is not None and engine != "ray":
         raise UsageError("--ray-address goes with --engine ray")
     started = time.monotonic()
-    with tqdm(unit="trace", disable=None) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
+    with progress_bar("trace") as progress:
         try:
             summary = run(
                 datasets,
@@ -123,9 +115,7 @@ def evaluate(
         except KeyboardInterrupt:
             click.echo("interrupted; the same command goes on where it stopped", err=True)
             sys.exit(130)
-    for subject, message in (*summary.problems, *summary.trace_errors.items()):
-        text = message if message.startswith(subject) else f"{subject}: {message}"
-        click.echo(f"error: {text}", err=True)
+    print_problems((*summary.problems, *summary.trace_errors.items()))
     problems = f", {len(summary.problems)} problems with the input (above)" if summary.problems else ""
     click.echo(
         f"{database}: {summary.judged} traces judged in {time.monotonic() - started:.1f} s, "

@@ -12,6 +12,7 @@ import click
 
 from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
+from mango_trace.cli.reporting import print_problems, progress_bar
 
 if TYPE_CHECKING:
     from mango_trace.proving import Proof
@@ -54,25 +55,17 @@ def prove(
     Only mutants that are counterexamples count; for each kind the row has the share that was caught and,
     under _n, of how many. Exit code 0 if every oracle is proven, else 1.
     """
-    from tqdm import tqdm
-
     from mango_trace.proving import Limits
     from mango_trace.proving import prove as run
 
-    with tqdm(unit="trace", disable=None) as bar:
-
-        def progress(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
+    with progress_bar("trace") as progress:
         report = run(dataset, oracles, limits=Limits(min_score, min_successes), progress=progress)
     rows = [_row(proof, listed=output_format == "json") for proof in report.proofs]
     print_rows(rows, output_format, ("oracle", "outcome") if not rows else None)
     for proof in report.proofs:
         for line in _evidence(proof):
             click.echo(line, err=True)
-    for subject, message in report.problems:
-        click.echo(f"error: {message if message.startswith(subject) else f'{subject}: {message}'}", err=True)
+    print_problems(report.problems)
     proven = sum(proof.outcome == "proven" for proof in report.proofs)
     click.echo(f"{proven} of {len(rows)} oracles are proven, in {report.seconds:.1f} s", err=True)
     sys.exit(report.exit_code)

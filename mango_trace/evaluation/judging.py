@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from mango_trace.scene.model import Scene
 from mango_trace.signals import SceneKinematics, Signals, TraceStates, Validity
 from mango_trace.store import Trace
 from mango_trace.truth import FALSE, UNDETERMINED, Mask, Truth, all_of, possibly, surely
+
+BATCH_STATES: Final = 16384
+"""States that are judged together, at most, unless a single trace has more: enough that the work for an array
+is more than the work of calling for it, few enough that memory is bounded."""
 
 
 class Monitors:
@@ -234,6 +239,32 @@ def _judge_settled(
         answers = judge_settled(compiled, truths, [spans[i] for i in members], order=order, hold=hold)
         judged.update({(digest, i): answer for i, answer in zip(members, answers, strict=True)})
     return judged
+
+
+def batches_of(states: Sequence[TraceStates]) -> Iterator[list[int]]:
+    """Put traces into batches: with the same components and shapes, and of bounded size.
+
+    Args:
+        states: States of each trace.
+
+    Yields:
+        Indices of the traces of a batch, in order; at most :data:`BATCH_STATES` states, unless one trace has
+        more.
+    """
+    groups: dict[str, list[int]] = {}
+    for index, one in enumerate(states):
+        groups.setdefault(one.batch_key, []).append(index)
+    for members in groups.values():
+        batch: list[int] = []
+        total = 0
+        for index in members:
+            size = len(states[index].states["qpos"])
+            if batch and total + size > BATCH_STATES:
+                yield batch
+                batch, total = [], 0
+            batch.append(index)
+            total += size
+        yield batch
 
 
 def states_of(trace: Trace) -> TraceStates:

@@ -13,6 +13,7 @@ import mujoco
 
 from mango_trace.errors import BadInputError, MangoTraceError, UsageError
 from mango_trace.evaluation.engines import Engine, local
+from mango_trace.evaluation.judging import BATCH_STATES
 from mango_trace.evaluation.oracle_files import OracleSet, load_oracles, unused_oracles
 from mango_trace.evaluation.rows import add_label_rows
 from mango_trace.evaluation.shard import (
@@ -31,10 +32,6 @@ from mango_trace.verdicts import Rows, VerdictDatabase
 
 SHARD_TRACES = 32
 """Traces in a shard, at most: small enough for progress, large enough to share chunks."""
-
-SHARD_STATES = 16384
-"""States in a shard, at most, unless a single trace has more: enough that the work for an array is more
-than the work of calling for it, few enough that memory is bounded."""
 
 COMMIT_EVERY_S = 1.0
 """Time after which finished shards are committed: so much work is lost at most when it is killed."""
@@ -108,7 +105,7 @@ def evaluate(
     if (workers is not None and workers < 1) or shard_traces < 1 or options.hold < 1:
         raise UsageError("workers, shard size and hold must each be at least 1")
     if options.rules and not options.intervals:
-        raise UsageError("rules are compared by their truth intervals, which verdicts alone do not have")
+        raise UsageError("--rules needs truth intervals, which --verdicts-only leaves out")
     places = [locate(root) for root in roots]
     _check_shared(places, engine, workers)
     forget_scenes()
@@ -293,7 +290,7 @@ def _parts(records: Iterable[TraceRecord], size: int) -> Iterator[list[TraceReco
     part: list[TraceRecord] = []
     states = 0
     for record in records:
-        if part and (len(part) == size or states + record.n_states > SHARD_STATES):
+        if part and (len(part) == size or states + record.n_states > BATCH_STATES):
             yield part
             part, states = [], 0
         part.append(record)

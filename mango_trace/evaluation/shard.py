@@ -16,7 +16,7 @@ import mujoco
 import pyarrow as pa
 
 from mango_trace.errors import MangoTraceError
-from mango_trace.evaluation.judging import Task, TraceVerdict, judge_batch, states_of
+from mango_trace.evaluation.judging import Task, TraceVerdict, batches_of, judge_batch, states_of
 from mango_trace.evaluation.notes import instance_notes, version_notes
 from mango_trace.evaluation.oracle_files import NamedOracle, OracleSet
 from mango_trace.evaluation.rows import (
@@ -253,11 +253,9 @@ class _Work:
 
     def judge(self) -> None:
         """Judge what was read, as much together as can be."""
-        groups: dict[str, list[str]] = {}
-        for trace_id, states in self._states.items():
-            groups.setdefault(states.batch_key, []).append(trace_id)
-        options = self._shard.options
-        for members in groups.values():
+        trace_ids, options = list(self._states), self._shard.options
+        for batch in batches_of(list(self._states.values())):
+            members = [trace_ids[index] for index in batch]
             found = judge_batch(
                 [self._traces[trace_id] for trace_id in members],
                 [self._states[trace_id] for trace_id in members],

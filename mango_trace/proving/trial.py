@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mango_trace.evaluation.judging import Task, TraceVerdict, judge_batch, states_of
-from mango_trace.evaluation.run import SHARD_STATES
+from mango_trace.evaluation.judging import Task, TraceVerdict, batches_of, judge_batch, states_of
 from mango_trace.evaluation.shard import Workplace
 from mango_trace.oracle import CompiledOracle, Judgement
 from mango_trace.oracle.goal import EndState
@@ -33,7 +32,6 @@ from mango_trace.proving.things import (
     thing_of,
     things_of_actions,
 )
-from mango_trace.signals import TraceStates
 from mango_trace.store import Trace
 from mango_trace.truth import FALSE, all_of, possibly, surely
 
@@ -118,7 +116,7 @@ class Trial:
         """Verdicts in the order of the items, as many judged together as can be."""
         found: dict[int, TraceVerdict] = {}
         states = [states_of(trace) for trace, _ in items]
-        for members in _batches(states):
+        for members in batches_of(states):
             verdicts = judge_batch(
                 [items[i][0] for i in members],
                 [states[i] for i in members],
@@ -239,24 +237,6 @@ class Trial:
         at = {event.condition: event.at for event in events}
         first, second = (event.condition for event in mutant.order or ())
         return first in at and second in at and at[second] < at[first]
-
-
-def _batches(states: Sequence[TraceStates]) -> Iterator[list[int]]:
-    """Numbers of traces that are judged together: same components and shapes, bounded memory."""
-    groups: dict[str, list[int]] = {}
-    for number, one in enumerate(states):
-        groups.setdefault(one.batch_key, []).append(number)
-    for members in groups.values():
-        batch: list[int] = []
-        total = 0
-        for number in members:
-            size = len(states[number].states["qpos"])
-            if batch and total + size > SHARD_STATES:
-                yield batch
-                batch, total = [], 0
-            batch.append(number)
-            total += size
-        yield batch
 
 
 def _succeeded(candidate: Candidate, end: EndState | None) -> bool:

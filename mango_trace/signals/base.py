@@ -57,17 +57,13 @@ class ContactRows:
 
     Attributes:
         state: State of the contact, ``(N,)`` int.
-        geoms: The geom of the first group and that of the second, ``(N, 2)``.
         distance: Signed distance, negative when penetrating, ``(N,)`` m.
-        position: Half way between the two surfaces, ``(N, 3)`` m, world.
         normal: Unit normal that points from the first group into the second, ``(N, 3)`` world.
         active: Whether the solver acts on it (it is no mere proximity record), ``(N,)`` bool.
     """
 
     state: npt.NDArray[np.intp]
-    geoms: npt.NDArray[np.int32]
     distance: Floats
-    position: Floats
     normal: Floats
     active: Mask
 

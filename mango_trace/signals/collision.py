@@ -31,7 +31,6 @@ class _Found:
         state: State of each contact.
         geom: Its two geoms, ``(N, 2)``.
         distance: Signed distance, m.
-        position: Half way between the two surfaces, ``(N, 3)`` m.
         normal: Normal from the first geom to the second, ``(N, 3)``.
         exclude: MuJoCo's reason to leave it out of the solver, 0 for none.
     """
@@ -40,7 +39,6 @@ class _Found:
     state: npt.NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     geom: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     distance: Floats = field(default_factory=lambda: np.zeros(0))
-    position: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     normal: Floats = field(default_factory=lambda: np.zeros((0, 3)))
     exclude: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
@@ -110,7 +108,7 @@ class PairContacts:
         """Run the collision pass in some states."""
         model, data, collide = self._model, self._data, mujoco.mj_collision
         states: list[int] = []
-        pieces: list[tuple[npt.NDArray[np.int32], Floats, Floats, Floats, npt.NDArray[np.int32]]] = []
+        pieces: list[tuple[npt.NDArray[np.int32], Floats, Floats, npt.NDArray[np.int32]]] = []
         for state in self._loaded(todo):
             collide(model, data)
             count = data.ncon
@@ -121,17 +119,15 @@ class PairContacts:
                     (
                         contact.geom.copy(),
                         contact.dist.copy(),
-                        contact.pos.copy(),
                         contact.frame[:, :3].copy(),
                         contact.exclude.copy(),
                     )
                 )
         if pieces:
-            geom, distance, position, normal, exclude = zip(*pieces, strict=True)
+            geom, distance, normal, exclude = zip(*pieces, strict=True)
             found.state = np.concatenate([found.state, np.array(states, dtype=np.intp)])
             found.geom = np.concatenate([found.geom, *geom])
             found.distance = np.concatenate([found.distance, *distance])
-            found.position = np.concatenate([found.position, *position])
             found.normal = np.concatenate([found.normal, *normal])
             found.exclude = np.concatenate([found.exclude, *exclude])
 
@@ -144,14 +140,11 @@ class PairContacts:
         backward = in_1[second] & in_2[first] & ~forward
         keep = np.flatnonzero((forward | backward) & where[found.state])
         keep = keep[np.argsort(found.state[keep], kind="stable")]
-        turned = backward[keep, None]
-        geom = found.geom[keep]
+        sign = np.where(backward[keep], -1.0, 1.0)
         return ContactRows(
             found.state[keep],
-            np.where(turned, geom[:, ::-1], geom),
             found.distance[keep],
-            found.position[keep],
-            found.normal[keep] * np.where(turned, -1.0, 1.0),
+            found.normal[keep] * sign[:, None],
             found.exclude[keep] == 0,
         )
 

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from mango_trace.evaluation import Options, evaluate, load_oracles
-from mango_trace.evaluation.judging import judge_batch, states_of
+from mango_trace.evaluation.judging import batches_of, judge_batch, states_of
 from mango_trace.evaluation.shard import Workplace
 from mango_trace.oracle import CompiledOracle
 from mango_trace.shipped import shipped
@@ -24,8 +24,6 @@ from recorder.bench.measurements import Measurement, in_turns
 
 _GROUP = "judging"
 _ENV_STEPS = 150
-_BATCH = 32
-"""Traces that are judged together, as an evaluation does."""
 
 
 @dataclass
@@ -40,13 +38,12 @@ class _Scene:
 
     def judge(self, kinematics: SceneKinematics, *, intervals: bool) -> None:
         """Judge every trace by its task's reference oracle and its goal, some together."""
-        for start in range(0, len(self.traces), _BATCH):
-            part = slice(start, start + _BATCH)
+        for members in batches_of(self.states):
             judge_batch(
-                self.traces[part],
-                self.states[part],
+                [self.traces[index] for index in members],
+                [self.states[index] for index in members],
                 kinematics,
-                self.oracles[part],
+                [self.oracles[index] for index in members],
                 self.workplace.task,
                 order="report",
                 hold=10,
