@@ -150,7 +150,7 @@ def _team(profile: str, out: Path, scenes: Mapping[str, tuple[str, ScenePackage]
 
 
 def _by_rules(scenes: Mapping[str, tuple[str, ScenePackage]]) -> dict[str, Member]:
-    from generator.prompts import ROLES
+    from generator.prompting import ROLES
     from generator.rules.model import RulesModel
     from generator.team import Member
 
@@ -169,7 +169,10 @@ def _by_models(profile: str, calls: Path) -> dict[str, Member]:
 
     chosen = read_profile(profile)
     models = open_models(chosen, calls)
-    return {role: Member(model, chosen.by_role[role].settings) for role, model in models.items()}
+    return {
+        role: Member(model, chosen.by_role[role].settings, chosen.by_role[role].prompt_version)
+        for role, model in models.items()
+    }
 
 
 def _work(out: Path) -> Path:

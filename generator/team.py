@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from generator.models.base import LanguageModel, Request, Settings, Usage, Value
-from generator.prompts import prompts
+from generator.prompting import LATEST, check_version, prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,19 @@ class Member:
     Attributes:
         model: The model.
         settings: How it is to answer.
+        prompt_version: Which texts it is asked with.
+
+    Raises:
+        UnknownNameError: There is no such version.
     """
 
     model: LanguageModel
     settings: Settings = field(default_factory=Settings)
+    prompt_version: str = LATEST
+
+    def __post_init__(self) -> None:
+        """Refuse a version that does not exist, before anything is asked."""
+        check_version(self.prompt_version)
 
 
 class Transcript:
@@ -88,12 +97,12 @@ class Team:
         Raises:
             ModelError: See :meth:`LanguageModel.ask`; the call is in the transcript with its error.
         """
-        prompt = prompts()[what]
-        member = self._members[prompt.role]
+        member = self._members[prompts()[what].role]
+        prompt = prompts(member.prompt_version)[what]
         request = Request(
             role=prompt.role,
             task=what,
-            prompt_version=prompt.version,
+            prompt_version=member.prompt_version,
             system=prompt.system,
             question=prompt.question,
             inputs=inputs,
@@ -104,7 +113,7 @@ class Team:
             "when": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "role": prompt.role,
             "what": what,
-            "prompt_version": prompt.version,
+            "prompt_version": member.prompt_version,
             "model": member.model.name,
             "inputs": inputs,
         }

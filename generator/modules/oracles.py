@@ -64,7 +64,7 @@ def write_oracles(
     """
     there = {task.id: tuple(oracle for oracle in existing if oracle.task_id == task.id) for task in tasks}
     of_tasks: dict[str, Outcome[Oracles]] = {}
-    todo = {task.id: () for task in tasks if not there[task.id]}
+    todo = {task.id for task in tasks if not there[task.id]}
     rulings: list[Ruling] = []
     for _ in range(variant.rounds[2]):
         for task in tasks:
@@ -84,7 +84,7 @@ def write_oracles(
         if rulings[-1].accepted and not problems:
             return LibraryOutcome(library, True, of_tasks, tuple(rulings))
         missing = [task.id for task in tasks if not there[task.id]]
-        todo = dict.fromkeys([*redo, *missing] or [task.id for task in tasks], ())
+        todo = {*redo, *missing} or {task.id for task in tasks}
     return LibraryOutcome(library, False, of_tasks, tuple(rulings))
 
 

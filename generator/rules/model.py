@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from generator.models.base import Reply, Request, Usage, Value
 from generator.replies import Assessment, OraclesReply, PlanReply, Ruling, TasksReply
 from generator.rules.compose import write_oracle
+from generator.rules.forms import FORMS
 from generator.rules.libraries import write_libraries, write_oracles, write_tasks
 from generator.rules.lint import Kind, lint
 from mango_trace.errors import UnknownNameError
@@ -48,17 +49,17 @@ class RulesModel:
         started = time.monotonic()
         answers: dict[str, Callable[[Mapping[str, Any]], BaseModel]] = {
             "tasks.write": self._tasks,
-            "tasks.assess.atomicity": _no_issue,
+            "tasks.assess.atomicity": _atomicity,
             "tasks.assess.redundancy": self._redundancy,
-            "tasks.assess.repetition": _no_issue,
+            "tasks.assess.repetition": _repetition,
             "tasks.judge": _rule_by_issues,
             "oracles.write": self._oracles,
-            "oracles.assess.hacker": _no_issue,
+            "oracles.assess.hacker": _hacker,
             "oracles.judge.library": _rule_by_issues,
             "plan.write": self._plan,
             "plan.assess.logic": self._logic,
             "plan.assess.compliance": self._compliance,
-            "plan.assess.grounding": _no_issue,
+            "plan.assess.grounding": _grounding,
             "plan.judge": _rule_by_issues,
         }
         if request.task not in answers:
@@ -121,9 +122,46 @@ def _rule_by_issues(inputs: Mapping[str, Any]) -> BaseModel:
     return Ruling(accepted=not wrong, corrections=wrong, justification="by what was found")
 
 
-def _no_issue(_: Mapping[str, Any]) -> BaseModel:
-    """What the program checks in any case needs no second rule."""
-    return _assessment([])
+def _atomicity(inputs: Mapping[str, Any]) -> BaseModel:
+    """The rules know which tasks are one change of the world; of others they cannot say it."""
+    return _assessment(
+        [
+            f"the rules do not know task {task['id']!r}"
+            for task in inputs["library"]
+            if task["id"] not in FORMS
+        ]
+    )
+
+
+def _repetition(inputs: Mapping[str, Any]) -> BaseModel:
+    """Two tasks with the same postconditions are one."""
+    first: dict[tuple[str, ...], str] = {}
+    issues = []
+    for task in inputs["library"]:
+        other = first.setdefault(tuple(task["postconditions"]), task["id"])
+        if other != task["id"]:
+            issues.append(f"task {task['id']!r} says what {other!r} says")
+    return _assessment(issues)
+
+
+def _hacker(inputs: Mapping[str, Any]) -> BaseModel:
+    """What recognises the end of a task less surely than the rules would can be fooled."""
+    task = _tasks_in([inputs["task"]])
+    if task[0].id not in FORMS:
+        return _assessment([f"the rules do not know task {task[0].id!r}"])
+    given = [oracle["expression"] for oracle in inputs["oracles"]]
+    lacking = [one["oracle_id"] for one in _data(write_oracles(task)) if one["expression"] not in given]
+    return _assessment([f"nothing says what {name!r} of the rules says" for name in lacking])
+
+
+def _grounding(inputs: Mapping[str, Any]) -> BaseModel:
+    """Whether all parameters are names of the scene."""
+    scene = inputs["scene"]
+    known = {item["name"] for item in (*scene["objects"], *scene["regions"])} | set(scene["hands"])
+    named = [
+        name for step in _oracle_in(inputs).plan for action in step.actions for name in action.parameters
+    ]
+    return _assessment([f"the scene has no {name!r}" for name in dict.fromkeys(named) if name not in known])
 
 
 def _assessment(issues: Sequence[str]) -> Assessment:

@@ -87,7 +87,7 @@ def test_the_loop_in_the_readme_records(tmp_path, monkeypatch):
 
 
 def test_the_demo_begins_where_nothing_was_made_yet(tmp_path):
-    """Its commands up to the recording, in a folder that holds the rollouts that come along and nothing else."""
+    """Its commands up to the recording, in a folder with the rollouts that come along and nothing else."""
     recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     assert recipe is not None
     (tmp_path / "datasets").symlink_to(ROOT / "datasets")

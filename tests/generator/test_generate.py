@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from generator.replies import TasksReply
+from generator.models.base import Request
+from generator.prompting import LATEST, prompts
+from generator.replies import Assessment, OraclesReply, TasksReply
 from generator.rules.model import RulesModel
 from generator.team import Member, Team, Transcript
 from mango_trace.cli.main import cli
@@ -109,3 +111,54 @@ def test_what_was_used_adds_up_by_question(tmp_path):
             team.ask("plan.write", {"instruction": "x", "scene": {"task": "nowhere"}}, TasksReply)
     assert {what: usage.calls for what, usage in team.usage().items()} == {"tasks.write": 3}
     assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("question", "change", "issue"),
+    [
+        ("tasks.assess.atomicity", lambda task: task | {"id": "juggle"}, "do not know task 'juggle'"),
+        ("tasks.assess.repetition", lambda task: task | {"id": "raise"}, "'raise' says what 'pick_up' says"),
+    ],
+)
+def test_assessors_by_rules_see_what_is_wrong_with_a_library(question, change, issue):
+    model = RulesModel({})
+    instructions = ["pick up the mug and place it in the basket"]
+    (pick_up, place_in) = json.loads(asked(model, "tasks.write", {"instructions": instructions}, TasksReply))[
+        "atomic_tasks"
+    ]
+    good = {"instructions": instructions, "library": [pick_up, place_in]}
+    assert json.loads(asked(model, question, good, Assessment))["issues"] == []
+    bad = {**good, "library": [pick_up, place_in, change(pick_up)]}
+    assert any(issue in one for one in json.loads(asked(model, question, bad, Assessment))["issues"])
+
+
+def test_the_assessor_of_atomic_oracles_by_rules_sees_what_is_left_out():
+    model = RulesModel({})
+    (task,) = json.loads(asked(model, "tasks.write", {"instructions": ["open the drawer"]}, TasksReply))[
+        "atomic_tasks"
+    ]
+    oracles = json.loads(asked(model, "oracles.write", {"task": task}, OraclesReply))["atomic_oracles"]
+    for given, n_issues in ((oracles, 0), (oracles[1:], 1)):
+        found = json.loads(
+            asked(model, "oracles.assess.hacker", {"task": task, "oracles": given}, Assessment)
+        )
+        assert len(found["issues"]) == n_issues
+
+
+def test_a_name_that_the_scene_lacks_is_seen(written):
+    path = next(written.glob("KITCHEN_SCENE4*.json"))
+    oracle = json.loads(path.read_text())
+    inputs = {"oracle": oracle, "scene": {"task": "", "objects": [], "regions": [], "hands": []}}
+    found = json.loads(asked(RulesModel({}), "plan.assess.grounding", inputs, Assessment))
+    assert "the scene has no 'akita_black_bowl_1'" in found["issues"]
+
+
+def test_a_version_of_prompts_that_does_not_exist_is_refused_before_anything_is_asked():
+    with pytest.raises(UnknownNameError, match="version of the prompts"):
+        Member(RulesModel({}), prompt_version="7")
+
+
+def asked(model, question, inputs, reply):
+    prompt = prompts()[question]
+    request = Request(prompt.role, question, LATEST, prompt.system, prompt.question, inputs, reply)
+    return model.ask(request).text
