@@ -33,6 +33,12 @@ def jit_inline(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
+def is_compiled() -> bool:
+    """Whether machine code of these sources is kept: else first calls compile, some 20 seconds in all."""
+    folder = _folder()
+    return folder is not None and next(folder.rglob("*.nbi"), None) is not None
+
+
 def _compiled(function: Function, **options: Any) -> Function:
     with _cache_in(_folder()) as found:
         kept: Function = njit(cache=found, nogil=True, error_model="numpy", **options)(function)

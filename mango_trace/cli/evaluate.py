@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 from mango_trace.cli import places
-from mango_trace.cli.reporting import print_problems, progress_bar
+from mango_trace.cli.reporting import announce_compiling, print_problems, progress_bar
 
 _EPILOG = """\b
 Examples:
@@ -101,6 +101,7 @@ def evaluate(
     if ray_address is not None and engine != "ray":
         raise UsageError("--ray-address goes with --engine ray")
     started = time.monotonic()
+    announce_compiling()
     with progress_bar("trace") as progress:
         try:
             summary = run(

@@ -12,7 +12,7 @@ import click
 
 from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
-from mango_trace.cli.reporting import print_problems, progress_bar
+from mango_trace.cli.reporting import announce_compiling, print_problems, progress_bar
 
 if TYPE_CHECKING:
     from mango_trace.proving import Proof
@@ -58,6 +58,7 @@ def prove(
     from mango_trace.proving import Limits
     from mango_trace.proving import prove as run
 
+    announce_compiling()
     with progress_bar("trace") as progress:
         report = run(dataset, oracles, limits=Limits(min_score, min_successes), progress=progress)
     rows = [_row(proof, listed=output_format == "json") for proof in report.proofs]

@@ -8,6 +8,14 @@ from contextlib import contextmanager
 import click
 
 
+def announce_compiling() -> None:
+    """Say why the first call takes longer, if it is that."""
+    from mango_trace.jit import is_compiled
+
+    if not is_compiled():
+        click.echo("compiling for this machine, once; some 20 seconds", err=True)
+
+
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Callable[[int, int], None]]:
     """Show how far some work is, on a terminal only.
