@@ -140,13 +140,19 @@ def _scenes(dataset: Path) -> Iterator[tuple[str, tuple[str, ScenePackage]]]:
 @contextmanager
 def _team(profile: str, out: Path, scenes: Mapping[str, tuple[str, ScenePackage]]) -> Iterator[Team]:
     """Who answers, by a profile. Calls of models are kept in the folder, so that none is repeated."""
+    from generator.models.base import Usage
     from generator.team import Team, Transcript
 
     work = _work(out)
     members = _by_rules(scenes) if profile == _RULES else _by_models(profile, work / _CALLS)
     work.mkdir(parents=True, exist_ok=True)
     with Transcript(work / _TRANSCRIPT) as transcript:
-        yield Team(members, transcript)
+        team = Team(members, transcript)
+        try:
+            yield team
+        finally:
+            used = sum(team.usage().values(), start=Usage())
+            click.echo(f"{used.calls} calls, {used.tokens} tokens, {used.cost_usd:.2f} USD", err=True)
 
 
 def _by_rules(scenes: Mapping[str, tuple[str, ScenePackage]]) -> dict[str, Member]:

@@ -122,12 +122,15 @@ class Team:
         except Exception as error:
             self._transcript.add({**entry, "error": f"{type(error).__name__}: {error}"})
             raise
-        self._transcript.add({**entry, "reply": answer.text, "usage": asdict(answer.usage)})
+        said = {"reply": answer.text, "usage": asdict(answer.usage), "replayed": answer.replayed}
+        self._transcript.add({**entry, **said})
+        if answer.replayed:
+            return answer.value  # it was paid when it was recorded
         with self._lock:
             self._usage[what] = self._usage.get(what, Usage()) + answer.usage
         return answer.value
 
     def usage(self) -> dict[str, Usage]:
-        """What was used so far, by the name of the prompt."""
+        """What was used so far, by what was asked; recorded calls use nothing."""
         with self._lock:
             return dict(self._usage)

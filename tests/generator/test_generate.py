@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from generator.models.base import Request
+from generator.models.cassette import Cassette
 from generator.prompting import LATEST, prompts
 from generator.replies import Assessment, OraclesReply, TasksReply
 from generator.rules.model import RulesModel
@@ -111,6 +112,20 @@ def test_what_was_used_adds_up_by_question(tmp_path):
             team.ask("plan.write", {"instruction": "x", "scene": {"task": "nowhere"}}, TasksReply)
     assert {what: usage.calls for what, usage in team.usage().items()} == {"tasks.write": 3}
     assert len((tmp_path / "t.jsonl").read_text().splitlines()) == 4
+
+
+def test_a_recorded_call_uses_nothing(tmp_path):
+    """What a run used is what it asked; a run that is started again finds the answers."""
+    used = []
+    for _ in range(2):
+        model = Cassette(tmp_path / "calls", RulesModel({}))
+        with Transcript(tmp_path / "t.jsonl") as transcript:
+            team = Team({"generator": Member(model)}, transcript)
+            team.ask("tasks.write", {"instructions": ["open the drawer"]}, TasksReply)
+        used.append({what: usage.calls for what, usage in team.usage().items()})
+    assert used == [{"tasks.write": 1}, {}]
+    lines = (tmp_path / "t.jsonl").read_text().splitlines()
+    assert [json.loads(line)["replayed"] for line in lines] == [False, True]
 
 
 @pytest.mark.parametrize(
