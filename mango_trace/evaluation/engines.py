@@ -36,6 +36,7 @@ from mango_trace.workers import worker_pool
 RETRIES: Final = 3
 """How often Ray judges a shard again whose worker or node was lost."""
 
+_AHEAD: Final = 8  # shards given out for each process: workers judge on while rows are committed
 _REACHED_WITHIN_S: Final = 10.0
 _STARTED_WITHIN_S: Final = 300.0
 _STORE_BYTES: Final = 512 << 20
@@ -80,7 +81,7 @@ def local(shards: Sequence[Shard], workers: int | None) -> Iterator[ShardResult]
         waiting = list(reversed(shards))
         running: set[Future[ShardResult]] = set()
         while waiting or running:
-            while waiting and len(running) < 2 * workers:
+            while waiting and len(running) < _AHEAD * workers:
                 running.add(pool.submit(judge_shard, waiting.pop()))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
