@@ -3,6 +3,7 @@
 ::
 
     MangoTraceError
+    ├── NotAcceptedError              exit 3  the budget of rounds is spent, and a library is still refused
     └── ModelError                    exit 3  no usable answer; says what was spent on it
         ├── SetupError                exit 2  the call itself is wrong
         │   ├── MissingKeyError       no key in the environment
@@ -33,6 +34,7 @@ What a server or a model wrote is quoted shortly and escaped; a key is never in 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mango_trace.errors import MangoTraceError, Problem
@@ -51,6 +53,23 @@ def quote(text: str) -> str:
     "'two\\nlines'"
     """
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
+
+
+class NotAcceptedError(MangoTraceError):
+    """No library was accepted within the budget of rounds.
+
+    Args:
+        what: What was to be written.
+        corrections: What was still wrong with it.
+        kept: Where the last candidate is, if there is one.
+    """
+
+    exit_code = 3
+
+    def __init__(self, what: str, corrections: Sequence[str], kept: Path | None) -> None:
+        found = "; ".join(corrections) or "nobody said why"
+        where = f"; the last candidate is {kept}" if kept else ""
+        super().__init__(f"no library of {what} was accepted: {found}{where}")
 
 
 class ModelError(MangoTraceError):

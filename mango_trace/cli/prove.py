@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   mango-trace prove oracles --on runs
+  mango-trace prove my_oracles --on runs --save
   mango-trace prove my_oracle.json --on runs --min-score 1 --format json
 """
 )
@@ -43,9 +44,15 @@ Examples:
     show_default=True,
     help="With fewer successful traces an oracle is not provable.",
 )
+@click.option("--save", is_flag=True, help="Keep what is shown in proofs.json, beside each oracle.")
 @format_option
 def prove(
-    oracles: tuple[Path, ...], dataset: Path, min_score: float, min_successes: int, output_format: str
+    oracles: tuple[Path, ...],
+    dataset: Path,
+    min_score: float,
+    min_successes: int,
+    save: bool,
+    output_format: str,
 ) -> None:
     """Prove ORACLES, files or folders, on the traces of a dataset: one row each.
 
@@ -61,6 +68,8 @@ def prove(
     announce_compiling()
     with progress_bar("trace") as progress:
         report = run(dataset, oracles, limits=Limits(min_score, min_successes), progress=progress)
+    if save:
+        _save(report.proofs, str(dataset))
     rows = [_row(proof, listed=output_format == "json") for proof in report.proofs]
     print_rows(rows, output_format, ("oracle", "outcome") if not rows else None)
     for proof in report.proofs:
@@ -70,6 +79,17 @@ def prove(
     proven = sum(proof.outcome == "proven" for proof in report.proofs)
     click.echo(f"{proven} of {len(rows)} oracles are proven, in {report.seconds:.1f} s", err=True)
     sys.exit(report.exit_code)
+
+
+def _save(proofs: Sequence[Proof], traces: str) -> None:
+    from mango_trace.evaluation.shard import EVALUATOR
+    from mango_trace.proving import record_of, write_proofs
+
+    by_folder: dict[Path, list[Proof]] = {}
+    for proof in proofs:
+        by_folder.setdefault(Path(proof.source).parent, []).append(proof)
+    for folder, members in by_folder.items():
+        write_proofs(folder, [record_of(one, evaluator=EVALUATOR, traces=traces) for one in members])
 
 
 def _row(proof: Proof, *, listed: bool) -> dict[str, Any]:

@@ -23,6 +23,9 @@ from mango_trace.oracle import (
 )
 from mango_trace.store import TraceMetadata
 
+PROOFS: Final = "proofs.json"
+"""What traces show of the oracles of a folder lies in it under this name, and is no oracle."""
+
 _NEARLY: Final = 0.9  # similarity of two instructions from which on one is taken for a slip of the other
 
 
@@ -147,7 +150,7 @@ def load_oracles(paths: Sequence[Path], tasks: frozenset[str] = frozenset()) -> 
 def _json_files(paths: Sequence[Path], problems: list[MangoTraceError]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            found = sorted(path.rglob("*.json"))
+            found = sorted(one for one in path.rglob("*.json") if one.name != PROOFS)
             if not found:
                 problems.append(BadInputError(f"{path}: no .json file in this folder"))
             yield from found

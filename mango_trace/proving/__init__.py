@@ -2,6 +2,21 @@
 
 from mango_trace.proving.gate import Finding, KindScore, Limits, Proof
 from mango_trace.proving.mutants import Kind, Mutant
-from mango_trace.proving.run import ProofReport, prove
+from mango_trace.proving.records import ProofRecord, read_proofs, record_of, write_proofs
+from mango_trace.proving.run import ProofReport, prove, prove_all
 
-__all__ = ["Finding", "Kind", "KindScore", "Limits", "Mutant", "Proof", "ProofReport", "prove"]
+__all__ = [
+    "Finding",
+    "Kind",
+    "KindScore",
+    "Limits",
+    "Mutant",
+    "Proof",
+    "ProofRecord",
+    "ProofReport",
+    "prove",
+    "prove_all",
+    "read_proofs",
+    "record_of",
+    "write_proofs",
+]

@@ -88,13 +88,36 @@ def prove(
     Raises:
         DatasetError: There is no such dataset.
     """
-    limits, started = limits or Limits(), time.monotonic()
-    dataset, report = Dataset(root), ProofReport()
-    records = in_stored_order(dataset.records)
-    oracles = load_oracles(oracle_paths, frozenset(record.metadata.task for record in records))
-    for problem in (*dataset.problems, *oracles.problems):
-        report.problems.append((str(problem).split(":", 1)[0], str(problem)))
-    report.problems += unused_oracles(oracles, oracle_paths, [record.metadata for record in records])
+    dataset = Dataset(root)
+    metadata = [record.metadata for record in dataset.records]
+    oracles = load_oracles(oracle_paths, frozenset(one.task for one in metadata))
+    problems = [(str(one).split(":", 1)[0], str(one)) for one in (*dataset.problems, *oracles.problems)]
+    problems += unused_oracles(oracles, oracle_paths, metadata)
+    report = prove_all(dataset, oracles, limits=limits, progress=progress)
+    report.problems = [*problems, *report.problems]
+    return report
+
+
+def prove_all(
+    dataset: Dataset,
+    oracles: OracleSet,
+    *,
+    limits: Limits | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ProofReport:
+    """Prove oracles that are at hand.
+
+    Args:
+        dataset: The traces.
+        oracles: The oracles with their libraries.
+        limits: What is asked of an oracle.
+        progress: Called with the number of traces done and of all that any oracle is for.
+
+    Returns:
+        What the traces show of each oracle, and what was wrong with traces and scenes.
+    """
+    limits, report, started = limits or Limits(), ProofReport(), time.monotonic()
+    records = [record for record in in_stored_order(dataset.records) if oracles.for_trace(record.metadata)]
     evidence = {named.source: _Evidence() for named in oracles.oracles}
     done = 0
     for scene, members in groupby(sorted(records, key=_scene_of), key=_scene_of):

@@ -17,9 +17,10 @@ from generator.team import Member, Team, Transcript
 from mango_trace.cli.main import cli
 from mango_trace.errors import UnknownNameError
 from mango_trace.oracle import read_oracle, read_oracles, read_tasks
+from mango_trace.proving import read_proofs
 from mango_trace.shipped import shipped
 from mango_trace.store import DatasetWriter
-from tests.synthetic import make_dataset, make_package, make_trace
+from tests.synthetic import TASK, make_dataset, make_package, make_trace
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
 REFERENCE = shipped("oracles") / "libero"
@@ -61,7 +62,7 @@ def test_libraries_that_are_there_are_extended_and_kept(written, tmp_path):
 
 
 def test_nothing_but_oracles_and_libraries_lies_in_the_folder(written):
-    assert len(list(written.iterdir())) == 12
+    assert len(list(written.iterdir())) == 13
     lines = (written.with_name("oracles.work") / "transcript.jsonl").read_text().splitlines()
     entries = [json.loads(line) for line in lines]
     assert sum(entry["what"] == "plan.write" for entry in entries) == 10
@@ -79,11 +80,15 @@ def test_variants_of_the_study_write_too(written, tmp_path, switch):
 def test_a_task_that_cannot_be_written_is_a_row_and_the_others_are_written(tmp_path):
     package, out = make_package(), tmp_path / "out"
     root = make_dataset(tmp_path, 1, package=package)
-    assert "no libraries there" in run("oracles", root, "--out", out, exit_code=2)
+    assert "no libraries there" in run("oracles", root, "--out", out, "--only", "III", exit_code=2)
     run("library", root, "--out", out)
     with DatasetWriter(root) as writer:
         writer.add(make_trace(package, seed=1, task="circus", instruction="juggle the apple"))
     assert "'juggle'" in run("library", root, "--out", out, exit_code=3)
+    assert "'juggle'" in run("library", root, "--out", tmp_path / "new", exit_code=3)
+    assert content(tmp_path / "new") == {
+        name: text for name, text in content(out).items() if "atomic" in name
+    }
     shown = run("oracles", root, "--out", out, "--format", "json", exit_code=3)
     rows = json.loads(shown[shown.index("[") : shown.rindex("]") + 1])
     good, bad = sorted(rows, key=lambda row: row["task"] == "circus")
@@ -177,3 +182,66 @@ def asked(model, question, inputs, reply):
     prompt = prompts()[question]
     request = Request(prompt.role, question, LATEST, prompt.system, prompt.question, inputs, reply)
     return model.ask(request).text
+
+
+def test_each_module_alone_is_the_whole(written, tmp_path):
+    out = tmp_path / "oracles"
+    assert "no library of atomic tasks there" in run(
+        "library", SAMPLE, "--out", out, "--only", "II", exit_code=2
+    )
+    run("library", SAMPLE, "--out", out, "--only", "I")
+    assert not (out / "atomic_oracles.json").exists()
+    run("oracles", SAMPLE, "--out", out, "--only", "II")
+    assert not list(out.glob("KITCHEN*"))
+    run("oracles", SAMPLE, "--out", out, "--only", "III")
+    assert content(out) == content(written)
+
+
+def test_one_command_writes_the_libraries_too(written, tmp_path):
+    run("oracles", SAMPLE, "--out", tmp_path / "oracles")
+    assert content(tmp_path / "oracles") == content(written)
+
+
+def test_what_is_covered_is_not_asked_again(written):
+    before = transcript(written)
+    run("library", SAMPLE, "--out", written)
+    assert transcript(written) == before
+
+
+def test_what_traces_show_is_kept_with_the_oracles(written):
+    proofs = {record.oracle: record for record in read_proofs(written)}
+    assert len(proofs) == 10
+    assert all(proofs[name].digest == read_oracle(written / f"{name}.json").digest for name in proofs)
+    assert {record.outcome for record in proofs.values()} == {"proven", "not_provable"}
+    assert {record.mutation_score for record in proofs.values()} == {1.0, None}
+
+
+def test_an_oracle_that_traces_refute_is_not_accepted_and_the_judge_is_told_why(tmp_path, monkeypatch):
+    """The rules leave out that the drawer is closed; no trace that was cut short may pass for it."""
+    root, out = make_dataset(tmp_path, 4), tmp_path / "out"
+    honest = RulesModel._plan
+
+    def forgetful(self, inputs):
+        reply = honest(self, inputs)
+        return reply.model_copy(update={"plan": reply.plan[:1]})
+
+    monkeypatch.setattr(RulesModel, "_plan", forgetful)
+    monkeypatch.setattr(RulesModel, "_logic", lambda *_: Assessment(issues=[], justification="", score=10))
+    monkeypatch.setattr(RulesModel, "_compliance", RulesModel._logic)
+    shown = run("oracles", root, "--out", out, "--format", "json", exit_code=3)
+    (row,) = json.loads(shown[shown.index("[") : shown.rindex("]") + 1])
+    assert (row["outcome"], row["rounds"]) == ("unproven", 25)
+    assert "mutants of kind cut_short" in row["why"]
+    assert not list(out.glob(f"{TASK}*"))
+    assert read_oracle(out.with_name("out.work") / "unproven" / f"{TASK}.json").plan
+    asked = [entry for entry in transcript(out) if entry["what"] == "plan.judge"]
+    assert any("cut_short: trace" in one for one in asked[0]["inputs"]["evidence"])
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def transcript(folder: Path) -> list[dict]:
+    text = (folder.with_name(f"{folder.name}.work") / "transcript.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
