@@ -15,8 +15,9 @@ import logging
 import os
 import socket
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
@@ -66,6 +67,9 @@ class Engine(Protocol):
 def local(shards: Sequence[Shard], workers: int | None) -> Iterator[ShardResult]:
     """Judge shards in this process, or in ``workers`` processes that it starts.
 
+    When a process is killed, what was out is judged again, one shard at a time; one that is lost again is
+    an error of its traces.
+
     Args:
         shards: The work.
         workers: Processes; this one alone, when not given.
@@ -76,18 +80,34 @@ def local(shards: Sequence[Shard], workers: int | None) -> Iterator[ShardResult]
     if workers in (None, 1) or len(shards) <= 1:
         yield from map(judge_shard, shards)
         return
-    pool = worker_pool(min(workers, len(shards)))
+    waiting = list(reversed(shards))
+    while waiting:
+        suspects = list((yield from _in_processes(waiting, min(workers, len(waiting)), _AHEAD)))
+        while suspects:
+            for shard in (yield from _in_processes(suspects, 1, 1)):
+                yield broken_shard(shard, "the process that judged it was killed, twice: out of memory?")
+
+
+def _in_processes(
+    waiting: list[Shard], workers: int, ahead: int
+) -> Generator[ShardResult, None, tuple[Shard, ...]]:
+    """Judge shards from the end of a list; returns those that were out when a process was killed."""
+    pool = worker_pool(workers)
+    running: dict[Future[ShardResult], Shard] = {}
     try:
-        waiting = list(reversed(shards))
-        running: set[Future[ShardResult]] = set()
         while waiting or running:
-            while waiting and len(running) < _AHEAD * workers:
-                running.add(pool.submit(judge_shard, waiting.pop()))
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
+            while waiting and len(running) < ahead * workers:
+                future = pool.submit(judge_shard, waiting[-1])
+                running[future] = waiting.pop()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                result = future.result()
+                del running[future]
+                yield result
+    except BrokenProcessPool:
+        return tuple(running.values())
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

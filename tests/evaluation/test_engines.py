@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from click.testing import CliRunner
 
 from mango_trace.cli.main import cli
 from mango_trace.errors import UsageError
-from mango_trace.evaluation import evaluate
+from mango_trace.evaluation import engines, evaluate
 from mango_trace.evaluation.engines import RETRIES, OnRay
-from mango_trace.evaluation.shard import judge_shard
+from mango_trace.evaluation.shard import Shard, ShardResult, judge_shard
+from mango_trace.store import Dataset
 from mango_trace.verdicts import open_read_only
 from tests.evaluation.tables import tables_of
 from tests.killing import ROOT
@@ -112,6 +114,44 @@ def test_an_address_goes_with_ray_only(place, tmp_path):
 
 
 # Datasets at URLs.
+
+
+def kill_once(marker: Path, shard: Shard) -> ShardResult:
+    """Judge a shard, but for the first that comes: that one kills the process."""
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        return judge_shard(shard)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError
+
+
+def kill_always(trace_id: str, shard: Shard) -> ShardResult:
+    """Judge a shard, unless it has a certain trace: that one kills the process each time."""
+    if any(record.trace_id == trace_id for record in shard.records):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return judge_shard(shard)
+
+
+def test_a_process_that_is_killed_changes_nothing(place, plain, tmp_path, monkeypatch):
+    monkeypatch.setattr(engines, "judge_shard", partial(kill_once, tmp_path / "killed"))
+    summary = evaluate(
+        [place / "dataset"], [place / "oracles"], tmp_path / "v.duckdb", workers=2, shard_traces=1
+    )
+    assert (tmp_path / "killed").exists()
+    assert (summary.exit_code, summary.judged) == (0, N)
+    assert tables_of(tmp_path / "v.duckdb") == plain
+
+
+def test_a_shard_that_kills_its_process_is_an_error_and_the_others_are_judged(place, tmp_path, monkeypatch):
+    victim = Dataset(place / "dataset").records[3].trace_id
+    monkeypatch.setattr(engines, "judge_shard", partial(kill_always, victim))
+    summary = evaluate(
+        [place / "dataset"], [place / "oracles"], tmp_path / "v.duckdb", workers=2, shard_traces=1
+    )
+    assert (summary.exit_code, summary.judged) == (3, N - 1)
+    assert list(summary.trace_errors) == [victim]
+    assert "killed, twice" in summary.trace_errors[victim]
 
 
 @pytest.mark.remote
