@@ -43,7 +43,7 @@ def asking(root: Path) -> Iterator[Measurement]:
 
 
 def _joins(database: Path, n: int) -> Iterator[Measurement]:
-    """What one join of verdicts with their traces costs, by the traces' names and by numbers."""
+    """What one join costs, by the traces' names and by numbers; and a query if all were joined before."""
     with duckdb.connect(str(database), read_only=True) as connection:
         connection.execute(
             "CREATE TEMP TABLE numbered AS SELECT row_number() OVER () AS number, trace_id FROM traces"
@@ -51,9 +51,26 @@ def _joins(database: Path, n: int) -> Iterator[Measurement]:
         connection.execute(
             "CREATE TEMP TABLE verdict_numbers AS SELECT number FROM verdicts JOIN numbered USING (trace_id)"
         ).fetchall()
+        connection.execute(
+            """CREATE TEMP TABLE outcomes AS
+            SELECT number, suite, task, v.oracle, v.outcome AS ours, e.outcome AS theirs
+            FROM verdicts AS v JOIN numbered USING (trace_id) JOIN traces USING (trace_id)
+            JOIN end_state AS e USING (trace_id)"""
+        ).fetchall()
         for what, statement in (
-            ("trace_id", "SELECT count(*) FROM verdicts JOIN traces USING (trace_id)"),
-            ("a number", "SELECT count(*) FROM verdict_numbers JOIN numbered USING (number)"),
+            (
+                f"one join of {n} verdicts with their traces by trace_id",
+                "SELECT count(*) FROM verdicts JOIN traces USING (trace_id)",
+            ),
+            (
+                f"one join of {n} verdicts with their traces by a number",
+                "SELECT count(*) FROM verdict_numbers JOIN numbered USING (number)",
+            ),
+            (
+                f"the counts of query agreement from a table of {n} outcomes, joined before",
+                """SELECT suite, task, oracle, ours, theirs, count(*), count(DISTINCT number) FROM outcomes
+                GROUP BY GROUPING SETS ((suite, task, oracle, ours, theirs), (ours, theirs))""",
+            ),
         ):
             times = []
             for _ in range(3):
@@ -61,8 +78,7 @@ def _joins(database: Path, n: int) -> Iterator[Measurement]:
                 connection.execute(statement).fetchall()
                 times.append((time.perf_counter() - started) * 1e3)
             yield Measurement(
-                group="queries", what=f"one join of {n} verdicts with their traces by {what}",
-                value=min(times), unit="ms",
+                group="queries", what=what, value=min(times), unit="ms",
             )  # fmt: skip
 
 
