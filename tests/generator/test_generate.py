@@ -20,6 +20,7 @@ from mango_trace.oracle import read_oracle, read_oracles, read_tasks
 from mango_trace.proving import read_proofs
 from mango_trace.shipped import shipped
 from mango_trace.store import DatasetWriter
+from tests.reference import reference_oracles
 from tests.synthetic import TASK, make_dataset, make_package, make_trace
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
@@ -41,7 +42,7 @@ def written(tmp_path_factory) -> Path:
 
 
 def test_the_oracles_are_those_written_by_hand(written):
-    for path in (REFERENCE / "libero_10").glob("*.json"):
+    for path in reference_oracles():
         assert read_oracle(written / path.name).digest == read_oracle(path).digest
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from mango_trace.proving import Kind, Limits, Proof, prove
 from mango_trace.shipped import shipped
+from tests.reference import reference_oracles
 from tests.synthetic import BDDL, make_dataset, make_package, oracle_document, write_oracles
 
 SAMPLE = Path(__file__).parents[2] / "datasets" / "libero-10-sample"
@@ -187,7 +188,7 @@ def weakened(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def test_reference_oracles_that_lack_what_the_goal_asks_for_are_refuted(tmp_path):
-    for path in sorted((shipped("oracles") / "libero" / "libero_10").glob("*.json")):
+    for path in reference_oracles():
         for number, document in enumerate(weakened(json.loads(path.read_text()))):
             write_oracles(tmp_path / str(number), document, name=path.stem)
     proofs = [proof for proof in prove(SAMPLE, [tmp_path]).proofs if proof.n_successes]

@@ -10,7 +10,10 @@ from click.testing import CliRunner
 from mango_trace.cli.main import cli
 from mango_trace.errors import SpecificationError
 from mango_trace.evaluation.oracle_files import load_oracles
+from mango_trace.oracle import read_oracle
 from mango_trace.proving import prove, read_proofs, record_of, write_proofs
+from mango_trace.shipped import shipped
+from tests.reference import reference_oracles
 from tests.synthetic import TASK, make_dataset, oracle_document, write_oracles
 
 
@@ -55,3 +58,14 @@ def test_prove_keeps_what_it_shows_when_asked(tmp_path):
     (record,) = read_proofs(tmp_path / "oracles")
     assert (record.oracle, record.outcome, record.mutation_score) == (TASK, "proven", 1.0)
     assert json.loads((tmp_path / "oracles" / "proofs.json").read_text())["version"] == 1
+
+
+def test_what_comes_along_is_about_the_oracles_that_come_along():
+    folder = shipped("oracles") / "libero" / "libero_10"
+    records = {record.oracle: record for record in read_proofs(folder)}
+    digests = {path.stem: read_oracle(path).digest for path in reference_oracles()}
+    assert {name: record.digest for name, record in records.items()} == digests
+    assert len(records) == 10
+    assert all(record.outcome == "proven" for record in records.values())
+    assert sum(record.mutants for record in records.values()) == 6006
+    assert all(record.mutation_score == 1.0 for record in records.values())

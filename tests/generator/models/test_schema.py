@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -17,6 +16,7 @@ from generator.models.schema import KEYWORDS, reply_schema
 from mango_trace.oracle.library import AtomicOracle, AtomicTask
 from mango_trace.oracle.model import FineGrainedOracle
 from tests.generator.models.replies import KEY, Dictionary, Node, Pairs, Placed, Verdict, ask
+from tests.reference import reference_oracles
 from tests.remote import free_port
 
 REPLIES = [Verdict, Pairs, Placed, Node, AtomicTask, AtomicOracle, FineGrainedOracle]
@@ -44,7 +44,7 @@ def test_nothing_but_the_common_keywords(reply: type[BaseModel]) -> None:
 
 
 def test_shipped_oracles_fit_the_schema_of_their_type() -> None:
-    documents = sorted(Path("oracles/libero/libero_10").glob("*.json"))
+    documents = reference_oracles()
     oracles = [document for path in documents if "plan" in (document := json.loads(path.read_text()))]
     assert len(oracles) == 10
     for oracle in oracles:
