@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 from importlib.metadata import EntryPoint, entry_points, version
 from typing import Any, Final
@@ -88,6 +89,9 @@ def main() -> None:
     # Thousands of objects come with the libraries and stay: looking through them again and again for garbage
     # costs a fifth of the time of a short command, once more at the end.
     gc.set_threshold(100_000)
+    if sys.argv[1:2] and sys.argv[1] in _COMMANDS:
+        # None of the core's commands draws: MuJoCo need not look for a window system when it is imported.
+        os.environ.setdefault("MUJOCO_GL", "disable")
     try:
         cli()
     except BrokenPipeError:  # the reader of a pipe, such as head, had enough
