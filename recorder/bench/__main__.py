@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 import click
 from tqdm import tqdm
 
+from mango_trace.cli.marks import fill_tables
 from mango_trace.cli.output import print_rows
 from recorder.bench.measurements import (
     Measurement,
@@ -25,8 +25,6 @@ from recorder.bench.measurements import (
 
 RESULTS: Final = Path("docs/performance.json")
 """The committed figures."""
-
-_TABLE: Final = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # Rows of the README, by the beginning of what they measure.
 _README: Final = (
@@ -72,8 +70,7 @@ def table(results: Path, documents: tuple[Path, ...]) -> None:
     """Write the tables of DOCUMENTS from RESULTS, between their marks."""
     found = read_results(results)
     for document in documents:
-        text = document.read_text()
-        document.write_text(_TABLE.sub(lambda match: match[1] + _markdown(found, match[2]) + match[3], text))
+        document.write_text(fill_tables(document.read_text(), lambda name: _markdown(found, name)))
 
 
 @bench.command()
