@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export MUJOCO_GL ?= disable
 
-.PHONY: help setup system-packages demo rq2 test test-wheel test-slow check format bench bench-compare parity build clean
+.PHONY: help setup system-packages demo rq1 rq2 rq3 rq4 test test-wheel test-slow check format bench bench-compare parity build clean
 
 help:  ## List the targets.
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,25 @@ rq2: setup  ## Record 1,000 rollouts or take them, judge them, write the paper's
 	$(BIN)/mango-trace query disagreements --db runs/rq2.duckdb
 
 RQ2_QUERIES := rq2 localisation_distance localisation_by_class localisation_by_position disagreements confusion rates
+
+# Who answers in a study, and how often: make rq1 CONFIG=gemini RUNS=10. Several names are compared.
+CONFIG ?= rules
+RUNS ?= 10
+ON ?= $(if $(wildcard $(LIBERO_10)/dataset.json),$(LIBERO_10),$(SAMPLE))
+STUDY = $(BIN)/python -m generator.study
+STUDY_OPTIONS = $(addprefix --config ,$(CONFIG)) --runs $(RUNS)
+
+rq1: setup  ## Study the generator: how good is what it writes, against one pass (CONFIG, RUNS, ON).
+	$(STUDY) rq1 $(STUDY_OPTIONS) --on $(ON)
+
+rq3: setup  ## Study the generator: what is lost without a module (CONFIG, RUNS, ON).
+	$(STUDY) rq3 $(STUDY_OPTIONS) --on $(ON)
+
+rq4: setup  ## Study the generator: how few instructions give the same library (CONFIG, RUNS).
+	$(STUDY) rq4 $(STUDY_OPTIONS)
+	$(STUDY) rq4 $(STUDY_OPTIONS) --name rq4-all $(SUITES)
+
+SUITES := libero_spatial libero_object libero_goal libero_90 libero_10
 
 test: setup  ## Run the tests.
 	$(BIN)/python -m pytest -m "not slow and not packaging"

@@ -40,7 +40,7 @@ def test_every_command_runs(document, drawer_runs, tmp_path, monkeypatch):
     shutil.copytree(drawer_runs, "rollouts")
     shutil.copytree(ROOT / "oracles", "oracles")
     trace = Dataset("rollouts").records[0].trace_id
-    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    targets = re.findall(r"^([a-z0-9-]+):.*##", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     for command in _commands(document):
         words = shlex.split(command.replace("3f2a", trace[:12]))
         if words[0] == "make":
