@@ -52,12 +52,14 @@ _KNOWN: Final[dict[str, str]] = {
     "evaluator": "SELECT DISTINCT evaluator FROM runs",
     "who": "SELECT DISTINCT who FROM labels",
     "sample": "SELECT DISTINCT sample FROM samples",
+    "meaning": "SELECT meaning FROM meanings()",
     "policy": "SELECT policy FROM traces UNION SELECT policy_label(policy, policy_version) FROM traces",
 }
 _KNOWN_BY_PARAMETER: Final = {
     "evaluator": "evaluator",
     "who": "who",
     "sample": "sample",
+    "meaning": "meaning",
     "policy": "policy",
     "a": "policy",
     "b": "policy",

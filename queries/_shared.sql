@@ -121,6 +121,33 @@ CREATE TEMP MACRO benchmark_says(wanted_evaluator) AS TABLE
   LEFT JOIN end_state AS e
     ON e.trace_id = t.trace_id AND e.evaluator = chosen_evaluator(wanted_evaluator);
 
+-- What success may mean, in the order in which it is listed.
+CREATE TEMP MACRO meanings() AS TABLE
+  FROM (VALUES
+    (1, 'verdict'), (2, 'success_once'), (3, 'success_at_end'), (4, 'success_held_k'),
+    (5, 'sequential'), (6, 'any_order'), (7, 'benchmark_success_once'),
+    (8, 'benchmark_success_at_end')
+  ) AS meanings(position, meaning);
+
+-- The outcome of a row of judged and benchmark_says by one of the meanings.
+CREATE TEMP MACRO outcome_by(
+  meaning, verdict, once, at_end, held_k, sequential, any_order, benchmark_once, benchmark_at_end
+) AS
+  CASE
+    WHEN meaning = 'benchmark_success_once' THEN benchmark_once
+    WHEN meaning = 'benchmark_success_at_end' THEN benchmark_at_end
+    -- Without a verdict, or with a broken one, the other meanings say nothing either.
+    WHEN verdict IN ('error', 'not_evaluated') THEN verdict
+    ELSE CASE meaning
+      WHEN 'verdict' THEN verdict
+      WHEN 'success_once' THEN once
+      WHEN 'success_at_end' THEN at_end
+      WHEN 'success_held_k' THEN held_k
+      WHEN 'sequential' THEN sequential
+      WHEN 'any_order' THEN any_order
+    END
+  END;
+
 -- One row a trace and criterion of success; fine_grained has one row for each oracle of the task.
 CREATE TEMP MACRO scored(wanted_evaluator, wanted_order, wanted_oracle, with_faults) AS TABLE
   WITH outcomes AS (

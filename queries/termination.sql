@@ -25,32 +25,16 @@ WITH both_checks AS (
   SELECT j.*, b.success_once AS benchmark_once, b.success_at_end AS benchmark_at_end
   FROM judged($evaluator, $order_mode, $oracle) AS j
   JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-), meanings AS (
-  FROM (VALUES
-    (1, 'verdict'), (2, 'success_once'), (3, 'success_at_end'), (4, 'success_held_k'),
-    (5, 'sequential'), (6, 'any_order'), (7, 'benchmark_success_once'),
-    (8, 'benchmark_success_at_end')
-  ) AS meanings(position, meaning)
 ), said AS (
   SELECT
     c.suite, c.task, c.oracle, m.position, m.meaning,
     CASE WHEN m.meaning = 'success_held_k' THEN nullif(c.hold, 0) END AS hold,
     c.outcome AS verdict,
-    CASE
-      WHEN m.meaning = 'benchmark_success_once' THEN c.benchmark_once
-      WHEN m.meaning = 'benchmark_success_at_end' THEN c.benchmark_at_end
-      -- Without a verdict, or with a broken one, the other meanings say nothing either.
-      WHEN c.outcome IN ('error', 'not_evaluated') THEN c.outcome
-      ELSE CASE m.meaning
-        WHEN 'verdict' THEN c.outcome
-        WHEN 'success_once' THEN c.once
-        WHEN 'success_at_end' THEN c.at_end
-        WHEN 'success_held_k' THEN c.held_k
-        WHEN 'sequential' THEN c.sequential
-        WHEN 'any_order' THEN c.any_order
-      END
-    END AS outcome
-  FROM both_checks AS c CROSS JOIN meanings AS m
+    outcome_by(
+      m.meaning, c.outcome, c.once, c.at_end, c.held_k, c.sequential, c.any_order, c.benchmark_once,
+      c.benchmark_at_end
+    ) AS outcome
+  FROM both_checks AS c CROSS JOIN meanings() AS m
 ), counted AS (
   SELECT
     suite, task, oracle, position, meaning, grouping(task) AS is_total, max(hold) AS hold,
