@@ -1,4 +1,4 @@
-"""Real LIBERO rollouts, recorded once for all tests."""
+"""Real LIBERO rollouts, recorded once for all tests, and verdict databases from hand-made rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("MUJOCO_GL", "disable")  # nothing is rendered
+os.environ.setdefault("MUJOCO_GL", "disable")  # nothing is rendered; said before MuJoCo is imported
+
+from mango_trace.verdicts import VerdictDatabase
+from tests.book import Book
 
 SUITE, TASK = "libero_10", 3
 
@@ -26,3 +29,16 @@ def drawer_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outcomes = list(record_all(root, specs, workers=1))
     assert [outcome.error for outcome in outcomes] == [None, None]
     return root
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Book:
+    return Book(tmp_path / "verdicts.duckdb")
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    """A verdict database without rows."""
+    path = tmp_path / "empty.duckdb"
+    VerdictDatabase(path).close()
+    return path

@@ -16,10 +16,12 @@ from mango_trace.errors import MangoTraceError
 _COMMANDS: Final = {
     "annotate": "mango_trace.cli.labels:annotate",
     "compact": "mango_trace.cli.store:compact",
+    "compare": "mango_trace.cli.compare:compare",
     "evaluate": "mango_trace.cli.evaluate:evaluate",
     "extract": "mango_trace.cli.store:extract",
     "labels": "mango_trace.cli.labels:labels",
     "ls": "mango_trace.cli.store:ls",
+    "power": "mango_trace.cli.power:power",
     "predicates": "mango_trace.cli.predicates:predicates",
     "prove": "mango_trace.cli.prove:prove",
     "query": "mango_trace.cli.query:query",

@@ -72,11 +72,15 @@ def render(rows: Sequence[Row], output_format: str, columns: Sequence[str] | Non
     if output_format == "table":
         return _table(names, rows)
     if output_format == "json":
-        records = [{name: _plain(row[name]) for name in names} for row in rows]
-        return json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text([{name: row[name] for name in names} for row in rows])
     if output_format == "csv":
         return _csv(names, rows)
     raise UnknownNameError("format", output_format, FORMATS)
+
+
+def json_text(value: Any) -> str:
+    """Write a value as JSON that ends with a line break; what is not finite is null."""
+    return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
@@ -153,7 +157,11 @@ def _table_cell(value: Any) -> str:
     if isinstance(plain, list):
         return ", ".join(_table_cell(item) for item in plain) or "-"
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
-    # One row is one line, and names from a file must not steer the terminal.
+    return printable(text)  # one row is one line
+
+
+def printable(text: str) -> str:
+    """The same without what would steer a terminal: names come from files."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 

@@ -304,7 +304,7 @@ def test_whose_label_counts_can_be_chosen_and_a_label_adds_no_row(book) -> None:
 
 
 def test_the_order_of_rows_in_the_file_does_not_matter(tmp_path) -> None:
-    from tests.queries.conftest import Book
+    from tests.book import Book
 
     answers = []
     for order in itertools.islice(itertools.permutations(range(4)), 0, 24, 7):

@@ -6,8 +6,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mango_trace.verdicts import Rows, VerdictDatabase
 
 EVALUATOR = "1/test"
@@ -198,16 +196,3 @@ _OPTIONAL = (
     "source_label",
     "status_error",
 )
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Book:
-    return Book(tmp_path / "verdicts.duckdb")
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    """A verdict database without rows."""
-    path = tmp_path / "empty.duckdb"
-    VerdictDatabase(path).close()
-    return path
