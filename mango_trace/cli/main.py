@@ -17,6 +17,7 @@ _COMMANDS: Final = {
     "annotate": "mango_trace.cli.labels:annotate",
     "compact": "mango_trace.cli.store:compact",
     "compare": "mango_trace.cli.compare:compare",
+    "doctor": "mango_trace.cli.doctor:doctor",
     "evaluate": "mango_trace.cli.evaluate:evaluate",
     "extract": "mango_trace.cli.store:extract",
     "labels": "mango_trace.cli.labels:labels",

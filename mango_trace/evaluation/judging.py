@@ -298,6 +298,32 @@ def _lag(holds: Truth, trace: Trace) -> int | None:
     return int((differs & given).sum())
 
 
+def when_settled(
+    traces: Sequence[TraceStates],
+    kinematics: SceneKinematics,
+    conditions: Mapping[str, Sequence[CompiledMonitor]],
+) -> dict[str, Truth]:
+    """Truth of some conditions at the first state after the warm-up.
+
+    Args:
+        traces: States of each trace, which can be in one batch.
+        kinematics: Their scene.
+        conditions: Monitors whose conjunction is each condition, by its text.
+
+    Returns:
+        For each condition its truth in every trace, ``(len(traces),)``.
+
+    Raises:
+        SceneError: States or overrides do not fit the scene.
+    """
+    settled = [trace.only(min(trace.settled, len(trace.states["qpos"]) - 1)) for trace in traces]
+    monitors = Monitors(kinematics.batch(settled))
+    return {
+        text: all_of(*(part.apply(monitors.call_truth(part)) for part in parts))
+        for text, parts in conditions.items()
+    }
+
+
 def _premises(
     traces: Sequence[TraceStates],
     kinematics: SceneKinematics,
@@ -306,12 +332,7 @@ def _premises(
     """Premises that each trace violates and those that cannot be told, at its settled state."""
     if not premises:
         return [((), ())] * len(traces)
-    settled = [trace.only(min(trace.settled, len(trace.states["qpos"]) - 1)) for trace in traces]
-    monitors = Monitors(kinematics.batch(settled))
-    truths = {
-        text: all_of(*(part.apply(monitors.call_truth(part)) for part in parts))
-        for text, parts in premises.items()
-    }
+    truths = when_settled(traces, kinematics, premises)
     return [
         (
             tuple(text for text, truth in truths.items() if truth[index] == FALSE),

@@ -65,8 +65,7 @@ def describe_states(
     row: dict[str, Any], trace: Trace, scene: Scene, validity: Validity, verdict: TraceVerdict
 ) -> None:
     """Add to a trace's row what its states say."""
-    first_state = np.ascontiguousarray(trace.states["qpos"][0])
-    row["initial_state"] = hashlib.sha256(first_state.data).hexdigest()[:16]
+    row["initial_state"] = initial_state(trace)
     row["longest_demonstration"] = scene.longest_demonstration
     row["substeps"] = scene.substeps
     row["undetermined_states"] = int((~validity.valid).sum())
@@ -75,6 +74,12 @@ def describe_states(
         *(f"premise cannot be told: {text}" for text in verdict.undetermined_premises),
     ]
     row["premise_violations"] = list(verdict.violated_premises)
+
+
+def initial_state(trace: Trace) -> str:
+    """Digest of the first state's positions, by which equal starts are told."""
+    first_state = np.ascontiguousarray(trace.states["qpos"][0])
+    return hashlib.sha256(first_state.data).hexdigest()[:16]
 
 
 def add_label_rows(rows: Rows, trace_id: str, labels: tuple[Label, ...]) -> None:
