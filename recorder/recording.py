@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -247,11 +247,7 @@ class RecordedEnv:
 
     def _warmup(self) -> int:
         """Leading steps with the dummy action, by which other loops wait for objects to settle."""
-        dummy = np.array(self._adapter.dummy_action)
-        for step, action in enumerate(self._actions):
-            if action.shape != dummy.shape or not np.array_equal(action, dummy):
-                return step
-        return 0  # nothing but dummy actions: a policy that stands still, not a warm-up
+        return warmup_steps(self._actions, self._adapter.dummy_action)
 
     def _after_success(self) -> int:
         first = next((step for step, value in enumerate(self._success) if value == 1), None)
@@ -278,3 +274,20 @@ class RecordedEnv:
         self._rows, self._actions, self._rewards, self._success = np.empty((0, 0)), [], [], []
         self._overrides, self._scene = {}, ""
         self._notes, self._labels = {}, ()
+
+
+def warmup_steps(actions: Iterable[Array], dummy_action: Sequence[float]) -> int:
+    """Leading actions that only wait for objects to settle.
+
+    Args:
+        actions: Actions of an episode, ``(action_dim,)`` each.
+        dummy_action: The action of a benchmark that waits.
+
+    Returns:
+        Their number; 0 if there are no others: a policy that stands still is no warm-up.
+    """
+    dummy = np.array(dummy_action)
+    for step, action in enumerate(actions):
+        if not np.array_equal(action, dummy):
+            return step
+    return 0

@@ -71,6 +71,7 @@ def describe_states(
     row["undetermined_states"] = int((~validity.valid).sum())
     row["problems"] = [
         *validity.problems,
+        *trace.metadata.notes,
         *(f"premise cannot be told: {text}" for text in verdict.undetermined_premises),
     ]
     row["premise_violations"] = list(verdict.violated_premises)

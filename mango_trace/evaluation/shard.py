@@ -191,6 +191,8 @@ def judge_shard(shard: Shard) -> ShardResult:
         used[workplace.task.goal.digest] = (workplace.task.goal, "end_state")
     work = _Work(shard, workplace)
     for record in shard.records:
+        if work.is_empty(record):
+            continue
         oracles = list(_fitting(workplace, record, shard.oracles, problems))
         used.update((compiled.digest, (compiled, "fine_grained")) for compiled in oracles)
         work.load(record, oracles)
@@ -236,6 +238,14 @@ class _Work:
         self._states: dict[str, TraceStates] = {}
         self._found: dict[str, tuple[TraceVerdict, Validity]] = {}
         self._errors: dict[str, str] = {}
+
+    def is_empty(self, record: TraceRecord) -> bool:
+        """Whether a trace is but the row of an episode that could not be imported."""
+        if record.n_steps > 0 or record.metadata.ended != "error":
+            return False
+        self._oracles[record.trace_id] = []
+        self._errors[record.trace_id] = record.metadata.error or "nothing was recorded"
+        return True
 
     def load(self, record: TraceRecord, oracles: list[CompiledOracle]) -> None:
         """Read a trace that has some oracles, and see that it fits the scene."""

@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from mango_trace.predicates import holding, libero, moving, placing
+from mango_trace.predicates import holding, libero, moving, placing, robosuite
 from mango_trace.predicates.signature import Need, Parameter, Predicate
 from mango_trace.scene.kinds import ArgumentKind
 
@@ -128,6 +128,20 @@ _HOLDING: Final = (
     ),
 )
 
+_ROBOSUITE: Final = (
+    Predicate(
+        "raised",
+        (
+            _item(),
+            Parameter("region", _REGION, "Region that it is raised above."),
+            _number("above_m", "Height, itself excluded.", "m", 0.04),
+        ),
+        "Origin more than above_m above the middle of the region, wherever in the plane.",
+        "robosuite",
+        robosuite.raised,
+    ),
+)
+
 _PLACING: Final = (
     Predicate(
         "contact",
@@ -221,6 +235,6 @@ _MOVING: Final = (
 )
 
 CATALOGUE: Final[Mapping[str, Predicate]] = MappingProxyType(
-    {entry.name: entry for entry in (*_LIBERO, *_HOLDING, *_PLACING, *_MOVING)}
+    {entry.name: entry for entry in (*_LIBERO, *_ROBOSUITE, *_HOLDING, *_PLACING, *_MOVING)}
 )
 """Every predicate by its name."""

@@ -55,12 +55,13 @@ def pristine(model: mujoco.MjModel) -> PristineModel:
     return values
 
 
-def find_overrides(live: mujoco.MjModel, compiled: PristineModel) -> Overrides:
+def find_overrides(live: mujoco.MjModel, compiled: PristineModel, *, within: float = 0.0) -> Overrides:
     """Find every number in which a live model differs from the compiled one.
 
     Args:
         live: Model of the running simulator, after its reset.
         compiled: Values of the same model as it was compiled.
+        within: Differences that count as none, absolute and relative: a printed model has fewer digits.
 
     Returns:
         The differing rows; empty when there are none.
@@ -70,7 +71,10 @@ def find_overrides(live: mujoco.MjModel, compiled: PristineModel) -> Overrides:
         after = _values(live, field)
         if np.array_equal(after, before):
             continue
-        changed = np.flatnonzero((after != before).reshape(len(after), -1).any(axis=1))
+        differs = np.abs(after - before) > within * (1 + np.abs(before)) if within else after != before
+        changed = np.flatnonzero(differs.reshape(len(after), -1).any(axis=1))
+        if not changed.size:
+            continue
         overrides[field] = {
             _row_name(live, field, int(row)): np.atleast_1d(after[row]).tolist() for row in changed
         }

@@ -77,7 +77,7 @@ class TraceMetadata(_Frozen):
         seed: Seed of the whole recording.
         episode: Index of the episode among those of the same task, policy and seed.
         init_state_id: Which official initial state; a function of ``episode`` only.
-        horizon: Control steps after which the episode was cut off.
+        horizon: Control steps after which the episode was cut off; 0 where nobody knows.
         warmup_steps: Steps at the start, while objects settle; no verdict looks at them.
         after_success: Steps recorded past the first success.
         ended: How the episode ended.
@@ -86,6 +86,8 @@ class TraceMetadata(_Frozen):
         replayed: Trace whose actions were replayed, if it is a replay.
         fidelity: What the states suffice for.
         source_label: Success that the source claims but did not measure, if any.
+        source: File and episode that an imported trace was taken from, with a digest of its content.
+        notes: What an importer changed, and what it could not tell.
         versions: Versions of the packages that shape the physics.
         overrides: What the reset wrote into the model: field, element, numbers.
         labels: Ground truth.
@@ -110,6 +112,8 @@ class TraceMetadata(_Frozen):
     replayed: str | None = None
     fidelity: Fidelity = "integration"
     source_label: bool | None = None
+    source: str | None = None
+    notes: tuple[str, ...] = ()
     versions: Annotated[dict[str, str], AfterValidator(_shared)] = {}
     overrides: dict[str, dict[str, list[float]]] = {}
     labels: tuple[Label, ...] = ()

@@ -23,7 +23,11 @@ def adapter_for(env: Any) -> Adapter:
         from recorder.adapters.libero import LiberoAdapter
 
         return LiberoAdapter()
+    if hasattr(env, "_check_success") and hasattr(getattr(env, "sim", None), "model"):
+        from recorder.adapters.robosuite import RobosuiteAdapter
+
+        return RobosuiteAdapter()
     raise UsageError(
         f"cannot record {type(env).__module__}.{type(env).__name__}; there are adapters for: "
-        "LIBERO (ControlEnv, OffScreenRenderEnv)"
+        "LIBERO (ControlEnv, OffScreenRenderEnv), robosuite (MujocoEnv)"
     )

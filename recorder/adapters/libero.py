@@ -136,6 +136,13 @@ def tasks_of(suite: str) -> tuple[LiberoTask, ...]:
     )
 
 
+def task_index(suite: str, name: str) -> int | None:
+    """Index of a task in an official suite, or ``None``."""
+    if suite not in SUITES:
+        return None
+    return next((task.index for task in tasks_of(suite) if task.name == name), None)
+
+
 def make_env(task: LiberoTask, horizon: int) -> Any:
     """Build LIBERO's own environment for a task, without rendering.
 
