@@ -24,7 +24,7 @@ WITH episodes AS (
     policy_label(t.policy, t.policy_version) AS policy_label,
     t.status = 'ok' AS is_readable,
     t.ended = 'truncated' AND b.success_once <> 'passed'
-      AND t.horizon < t.longest_demonstration AS is_short
+      AND t.horizon > 0 AND t.horizon < t.longest_demonstration AS is_short
   FROM traces AS t
   JOIN benchmark_says($evaluator) AS b ON b.trace_id = t.trace_id
 ), counted AS (

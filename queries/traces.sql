@@ -45,7 +45,7 @@ SELECT
   CASE WHEN j.ended = 'truncated' THEN j.horizon END AS cap,
   j.longest_demonstration,
   j.ended = 'truncated' AND b.success_once <> 'passed'
-    AND j.horizon < j.longest_demonstration AS truncated_short,
+    AND j.horizon > 0 AND j.horizon < j.longest_demonstration AS truncated_short,
   j.premise_violations, j.undetermined_states,
   coalesce(j.status_error, j.ended_error, j.error) AS error
 FROM judged($evaluator, $order_mode, $oracle) AS j

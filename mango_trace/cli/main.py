@@ -19,6 +19,7 @@ _COMMANDS: Final = {
     "compare": "mango_trace.cli.compare:compare",
     "doctor": "mango_trace.cli.doctor:doctor",
     "evaluate": "mango_trace.cli.evaluate:evaluate",
+    "export": "mango_trace.cli.export:export",
     "extract": "mango_trace.cli.store:extract",
     "labels": "mango_trace.cli.labels:labels",
     "ls": "mango_trace.cli.store:ls",

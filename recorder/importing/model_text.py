@@ -190,6 +190,8 @@ def _suffixes(parts: Sequence[str]) -> Iterator[Sequence[str]]:
                 if rest:
                     yield rest
                 break
+    if len(parts) == 1:
+        yield parts  # a bare name, as exported models have
 
 
 def _compile(root: ET.Element, text: str, where: str) -> ReadableModel:

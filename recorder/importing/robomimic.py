@@ -6,6 +6,7 @@
                         bddl_file_name, bddl_file_content, problem_info (LIBERO)
     data/demo_<n>       attributes: model_file (MJCF text), ep_meta (RoboCasa)
         states          (T, 1 + nq + nv), before the action of the same row
+        terminal_state  (1 + nq + nv,), only where this program wrote the file
         actions         (T, action_dim)
         rewards         (T,), optional
         obs/...         not read: object poses come from states and model alone
@@ -25,7 +26,7 @@ from mango_trace.scene.bddl import parse_bddl
 from recorder.adapters.libero import SUITES
 from recorder.adapters.robosuite import instruction_of
 from recorder.importing import hdf5
-from recorder.importing.episode import SourceEpisode, SourceTask
+from recorder.importing.episode import Array, SourceEpisode, SourceTask
 from recorder.importing.errors import EpisodeError, SourceError
 
 
@@ -74,7 +75,7 @@ class RobomimicFile:
             key=key,
             number=int(key.removeprefix("demo_")),
             xml=self._model(demo, where),
-            flat=hdf5.numbers(demo, "states", where, 2),
+            flat=_states(demo, where),
             components={},
             actions=hdf5.numbers(demo, "actions", where, 2),
             rewards=rewards,
@@ -154,7 +155,18 @@ def kitchen_task(
     return SourceTask("robocasa", "robocasa", task, instruction.strip(), None, versions, control_hz)
 
 
-def _robot_joints(demo: Any, where: str) -> np.ndarray | None:
+def _states(demo: Any, where: str) -> Array:
+    """States before the actions, and the terminal one where this program wrote the file."""
+    states = hdf5.numbers(demo, "states", where, 2)
+    if "terminal_state" not in demo:
+        return states
+    last = hdf5.numbers(demo, "terminal_state", where, 1)
+    if last.shape != states.shape[1:]:
+        raise EpisodeError(f"{where}: terminal_state has {len(last)} numbers, states {states.shape[1]}")
+    return np.concatenate([states, last[None]])
+
+
+def _robot_joints(demo: Any, where: str) -> Array | None:
     obs = hdf5.child(demo, "obs", where) if "obs" in demo else {}
     for name in ("joint_states", "robot0_joint_pos"):
         if name in obs:
