@@ -54,7 +54,10 @@ class Dataset:
 
     @cached_property
     def records(self) -> tuple[TraceRecord, ...]:
-        """Every trace, in a stable order; one that is stored twice is listed once."""
+        """Every trace, in a stable order; one that is stored twice is listed once.
+
+        An episode that could not be imported at first is not listed once it was.
+        """
         found: dict[str, TraceRecord] = {}
         for segment in self._segments():
             try:
@@ -65,6 +68,7 @@ class Dataset:
                 continue
             for record in records:
                 found.setdefault(record.trace_id, record)
+        _drop_superseded(found)
         for trace_id, labels in self.given_labels.items():
             if trace_id in found:
                 found[trace_id] = _with_labels(found[trace_id], labels)
@@ -245,6 +249,18 @@ class Dataset:
         return ", ".join(
             f"{record.segment}/{ARRAYS}/{record.group}/{name}/c/{chunk}/0" for chunk in range(first, last + 1)
         )
+
+
+def _drop_superseded(found: dict[str, TraceRecord]) -> None:
+    """Drop rows of failed imports whose episode was imported since."""
+    imported = {one.metadata.source for one in found.values() if one.metadata.ended != "error"} - {None}
+    failed = [
+        trace_id
+        for trace_id, one in found.items()
+        if one.metadata.ended == "error" and one.n_steps == 0 and one.metadata.source in imported
+    ]
+    for trace_id in failed:
+        del found[trace_id]
 
 
 def _with_labels(record: TraceRecord, labels: Iterable[Label]) -> TraceRecord:

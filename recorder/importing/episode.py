@@ -54,6 +54,7 @@ class SourceEpisode:
         robot_joints: Positions of the robot's joints in the observations, ``(n, k)``, by which the skew
             between observations and states is found, or ``None``.
         task: Task of this episode, where it differs from the file's.
+        init_state_id: Official initial state that it starts from, if the file says so.
     """
 
     key: str
@@ -66,6 +67,7 @@ class SourceEpisode:
     label: bool | None = None
     robot_joints: Array | None = None
     task: SourceTask | None = None
+    init_state_id: int | None = None
 
     @property
     def digest(self) -> str:

@@ -9,10 +9,16 @@ from typing import Final
 from mango_trace.errors import UnknownNameError
 from recorder.importing.episode import Source
 from recorder.importing.errors import SourceError
+from recorder.importing.init_states import InitStatesFile
+from recorder.importing.metasim import MetasimFiles
+from recorder.importing.robocasa import RobocasaFolder
 from recorder.importing.robomimic import RobomimicFile
 
 FORMATS: Final[dict[str, Callable[[Path], Source]]] = {
     "robomimic": RobomimicFile,
+    "robocasa": RobocasaFolder,
+    "metasim": MetasimFiles,
+    "init-states": InitStatesFile,
 }
 """Readers by the name of their format."""
 
@@ -38,4 +44,11 @@ def open_source(path: Path, file_format: str = "auto") -> Source:
 def _tell(path: Path) -> str:
     if path.suffix in (".hdf5", ".h5"):
         return "robomimic"
+    name = path.name.removesuffix(".npz")
+    if path.is_file() and name.endswith((".pruned_init", ".init")):
+        return "init-states"
+    if (path / "extras").is_dir() or path.name == "extras":
+        return "robocasa"
+    if path.suffix == ".npz" or (path.is_dir() and any(path.glob("*.npz"))):
+        return "metasim"
     raise SourceError(f"{path}: no reader is for it; --format names one of: {', '.join(FORMATS)}")

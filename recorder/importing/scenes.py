@@ -107,15 +107,15 @@ class SceneBook:
             if isinstance(found, Placed):
                 return found
             reason = f"the model is not that of the installed LIBERO: {found}; the file's own is used"
-        first = first_xml()
-        if first != xml:
-            try:
+        try:
+            first = first_xml()
+            if first != xml:
                 shared = self._own_base(task, read_model(first, self._roots, where), where, installed)
                 found = _placed_in(shared, readable)
                 if isinstance(found, Placed):
                     return _with_note(found, reason)
-            except EpisodeError:
-                pass  # said where the first episode itself is imported
+        except EpisodeError:
+            pass  # said where the first episode itself is imported
         own = self._own_base(task, readable, where, installed)
         return _with_note(Placed(own.package, {}, readable.model, readable.notes), reason)
 

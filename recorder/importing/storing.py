@@ -101,6 +101,7 @@ def _origin(episode: SourceEpisode, task: SourceTask, source: str, policy: str) 
         "instruction": task.instruction,
         "policy": policy,
         "episode": episode.number,
+        "init_state_id": episode.init_state_id,
         "versions": dict(task.versions),
         "source": source,
     }
