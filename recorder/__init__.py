@@ -1,4 +1,4 @@
-"""Everything that runs a simulator: adapters, rollout loop, policies.
+"""Everything that runs a simulator: adapters, rollout loop, policies, importers.
 
 :class:`Recorder` writes down what happens in any evaluation loop; ``mango-trace record`` runs the
 loops that come with the program.

@@ -24,7 +24,12 @@ Examples:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=places.local_dataset, required=True, help="Dataset to add to.")
 @click.option(
-    "--format", "file_format", default="auto", show_default=True, help="Format of FILES; auto tells by name."
+    "--format",
+    "file_format",
+    type=click.Choice(["auto", "robomimic", "robocasa", "metasim", "init-states"]),
+    default="auto",
+    show_default=True,
+    help="Format of FILES; auto tells by their names.",
 )
 @click.option("--filter-key", help="Take only the episodes that this filter key of the file keeps.")
 @click.option("--episodes", help="Take only the episodes with these numbers, e.g. 0,3-9 [default: all].")
@@ -49,7 +54,8 @@ def import_command(
 ) -> None:
     """Import episodes that other programs stored, with their full simulator states.
 
-    FILES are HDF5 demonstrations or rollouts of LIBERO, robosuite or robomimic. What a file says of success
+    FILES are HDF5 demonstrations or rollouts of LIBERO, robosuite or robomimic, LeRobot folders of RoboCasa,
+    NPZ files with components of MuJoCo's state, or LIBERO's initial states. What a file says of success
     is kept as a label, never as a verdict. Episodes that the dataset already holds are not imported again, so
     an interrupted call goes on where it stopped. One that cannot be imported is a row with its error.
     """

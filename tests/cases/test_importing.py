@@ -245,6 +245,43 @@ def test_o_34_joints_with_attributes_of_newer_versions(tmp_path):
     assert "unknownattribute" in import_files([file], tmp_path / "out").files[0].errors["demo_0"]
 
 
+def test_o_35_o_37_models_are_texts_and_states_have_names(tmp_path):
+    """No MJB and no state integer in a dataset: what another version wrote is read by name and width."""
+    file = write_lift(tmp_path / "a.hdf5", {"demo_0": [LOW, HIGH]})
+    import_files([file], tmp_path / "out")
+    dataset = Dataset(tmp_path / "out")
+    (record,) = dataset.records
+    scene = tmp_path / "out" / "scenes" / record.scene
+    assert {path.suffix for path in scene.iterdir()} == {".json", ".xml", ".bddl"}
+    assert set(record.checksums) == {
+        *("state/time", "state/qpos", "state/qvel", "step/action", "step/reward", "step/success")
+    }
+    assert np.array_equal(dataset.load(record).states["qpos"][:2], lift_states([LOW, HIGH])[:, 1:8])
+
+
+def test_o_36_a_stored_model_is_the_one_that_was_given(tmp_path):
+    """Inertia of a shell by default: masses and places are kept; a frame around a body is refused."""
+    shell = '<default><mesh inertia="shell"/></default><worldbody>'
+    _mesh(tmp_path / "assets" / "m.stl")
+    geom = '<geom name="cube_m" type="mesh" mesh="m" pos="0.1 0 0"/>'
+    xml = lift_xml('<mesh name="m" file="/x/assets/m.stl" scale="3 3 3"/>', geom)
+    xml = xml.replace("<worldbody>", shell)
+    file = write_lift(tmp_path / "a.hdf5", {"demo_0": [LOW, HIGH]}, xml=xml)
+    choice = Choice(assets=(tmp_path / "assets",))
+    assert import_files([file], tmp_path / "out", choice).exit_code == 0
+    dataset = Dataset(tmp_path / "out")
+    stored = dataset.scene(dataset.records[0].scene).compile()
+    given = mujoco.MjModel.from_xml_string(xml.replace("/x/assets", str(tmp_path / "assets")))
+    for size in ("nq", "nv", "nbody", "ngeom"):
+        assert getattr(stored, size) == getattr(given, size)
+    np.testing.assert_allclose(stored.body_mass, given.body_mass, atol=1e-9)
+    np.testing.assert_allclose(stored.geom_pos, given.geom_pos, atol=1e-9)
+    framed = lift_xml(body='<frame pos="0 0 1"><body name="f"><geom size="0.1"/></body></frame>')
+    file = write_lift(tmp_path / "b.hdf5", {"demo_0": [LOW, HIGH]}, xml=framed)
+    report = import_files([file], tmp_path / "framed")
+    assert "<frame>" in report.files[0].errors["demo_0"]
+
+
 def test_o_38_numbers_order_demonstrations(tmp_path):
     demos = {f"demo_{number}": [LOW, LOW + number / 1000] for number in range(12)}
     file = write_lift(tmp_path / "a.hdf5", demos)
