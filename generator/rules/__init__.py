@@ -9,10 +9,12 @@ from generator.rules.compose import write_oracle
 from generator.rules.grammar import parse_instruction
 from generator.rules.libraries import write_libraries, write_oracles, write_tasks
 from generator.rules.lint import Finding, Kind, count_kinds, lint
+from generator.rules.readings import Reading
 
 __all__ = [
     "Finding",
     "Kind",
+    "Reading",
     "count_kinds",
     "lint",
     "parse_instruction",

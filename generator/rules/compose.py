@@ -8,6 +8,8 @@
 * An effect must still be there at the end, unless a later clause undoes it. An object that is put behind a
   door which is closed afterwards must be there while the door is open: it was not pushed in by the door.
 * What is switched on from the start, is used and is not to be switched off stays on.
+
+What is asked of each action is a matter of the reading (:mod:`generator.rules.readings`).
 """
 
 from __future__ import annotations
@@ -15,29 +17,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from generator.rules.forms import FORMS
 from generator.rules.grammar import parse_instruction
 from generator.rules.grounding import Grounding
 from generator.rules.monitors import monitors_of
 from generator.rules.order import groups_of
+from generator.rules.readings import HOLD_S, Reading
 from generator.rules.units import Unit, units_of
 from mango_trace.oracle import Action, FineGrainedOracle, Libraries, Monitor, Step
 from mango_trace.scene.bddl import Problem
 from mango_trace.scene.model import Scene
 
-_ORACLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "pick_up": ("object_is_held_up",),
-    "place_in": ("object_is_in_region", "object_is_let_go"),
-    "place_on": ("object_is_on_support", "object_is_let_go_there"),
-    "push_to": ("object_is_at_region", "object_is_left_there"),
-    "open": ("part_is_open",),
-    "close": ("part_is_closed",),
-    "turn_on": ("fixture_is_on",),
-    "turn_off": ("fixture_is_off",),
-}
-"""Atomic oracles that an action of each atomic task is monitored by."""
-
 _ORIGIN_OUTSIDE: Final = frozenset({"desk_caddy"})
 """Containers so shallow that the origin of what stands in them lies outside the benchmark's region."""
+
+_IN: Final = "object_is_in_region"
+_MIDDLE_IN: Final = "middle_of_object_is_in_region"
+_CARRIED: Final = "support_carries_object"
+_STILL: Final = "object_lies_still"
+
+_HOLLOW: Final = frozenset({"bowl", "frypan", "pan"})
+"""What things are called whose walls are so steep that what lies between them is not carried from below."""
 
 _MAX_TEXT: Final = 1000
 """Most characters of what a step says to people."""
@@ -45,7 +45,13 @@ _MAX_TEXT: Final = 1000
 _UNDONE: Final = {"open": "close", "close": "open", "turn_on": "turn_off", "turn_off": "turn_on"}
 
 
-def write_oracle(instruction: str, scene: Scene, problem: Problem, libraries: Libraries) -> FineGrainedOracle:
+def write_oracle(
+    instruction: str,
+    scene: Scene,
+    problem: Problem,
+    libraries: Libraries,
+    reading: Reading = Reading.DEFAULT,
+) -> FineGrainedOracle:
     """Write the oracle of an instruction.
 
     Args:
@@ -53,7 +59,8 @@ def write_oracle(instruction: str, scene: Scene, problem: Problem, libraries: Li
         scene: The scene.
         problem: The task's BDDL: premises and rectangles say where things start. Its goal is not looked at,
             so that the oracle can be held against it.
-        libraries: Atomic tasks and oracles that the oracle is made of.
+        libraries: Atomic tasks and oracles that the oracle is made of, of the same reading.
+        reading: How well things have to be done.
 
     Returns:
         The oracle; it compiles against the scene with these libraries.
@@ -64,7 +71,7 @@ def write_oracle(instruction: str, scene: Scene, problem: Problem, libraries: Li
     """
     grounding = Grounding(scene, problem)
     units = units_of(parse_instruction(instruction), grounding)
-    plan = _Plan(units, grounding, libraries)
+    plan = _Plan(units, grounding, libraries, reading)
     mode, groups = groups_of(units)
     steps = tuple(
         Step(
@@ -86,10 +93,14 @@ def write_oracle(instruction: str, scene: Scene, problem: Problem, libraries: Li
 class _Plan:
     """Actions of the units of one instruction."""
 
-    def __init__(self, units: Sequence[Unit], grounding: Grounding, libraries: Libraries) -> None:
+    def __init__(
+        self, units: Sequence[Unit], grounding: Grounding, libraries: Libraries, reading: Reading
+    ) -> None:
         self._units = units
         self._grounding = grounding
         self._libraries = libraries
+        self._reading = reading
+        self._hold = round(HOLD_S * grounding.scene.control_hz) if reading is Reading.STRICT else 1
 
     def actions(self, index: int) -> Iterator[Action]:
         """Actions of a unit, in order."""
@@ -97,13 +108,15 @@ class _Plan:
         if unit.verb == "pick_up" or (unit.place and unit.verb != "push" and not self._is_held(index)):
             yield self._pick_up(unit)
         if unit.place is not None:
-            yield self._placing(index)
+            yield from self._placing(index)
         elif not unit.moves:
             parameter = "fixture" if unit.verb in ("turn_on", "turn_off") else "part"
-            yield self._action(unit.verb, {parameter: unit.thing}, at_end=self._lasts(index))
+            yield self._effect(unit.verb, {parameter: unit.thing}, at_end=self._lasts(index))
 
     def invariants(self, problem: Problem) -> Iterator[Monitor]:
         """What may not happen: that something in use is switched off."""
+        if self._reading is Reading.LENIENT:
+            return
         switched = {unit.thing for unit in self._units if unit.verb in ("turn_on", "turn_off")}
         used = {unit.place.anchor for unit in self._units if unit.place}
         for premise in problem.initial:
@@ -113,35 +126,40 @@ class _Plan:
                     yield monitor.model_copy(update={"negate": not monitor.negate})
 
     def _pick_up(self, unit: Unit) -> Action:
-        action = self._action("pick_up", {"object": unit.thing}, at_end=False)
         if not unit.laden:
-            return action
+            return self._action("pick_up", {"object": unit.thing})
         # The hand may hold a stack by the upper one; then only its height tells.
+        action = self._action("pick_up", {"object": unit.thing}, ["object_is_held_up"])
         lifted = tuple(one for one in action.monitoring if one.handle_as.function == "lifted")
         return action.model_copy(update={"monitoring": lifted})
 
-    def _placing(self, index: int) -> Action:
+    def _placing(self, index: int) -> Iterator[Action]:
         unit = self._units[index]
         assert unit.place is not None
         task_id, target = unit.place.task_id, unit.place.target
         parameter = {"place_in": "region", "place_on": "support", "push_to": "region"}[task_id]
         names = {"object": unit.thing, parameter: target}
-        oracles = list(_ORACLES[task_id])
-        behind_door = task_id == "place_in" and self._is_closed_later(index)
-        if task_id == "place_in":
-            if self._grounding.scene.object(unit.place.anchor).category in _ORIGIN_OUTSIDE:
-                oracles[0] = "middle_of_object_is_in_region"
-            if behind_door:
-                oracles.append("door_is_still_open")
-        return self._action(
-            task_id,
-            names,
-            oracles,
-            {**names, "door": unit.place.anchor},
-            at_end=not behind_door and self._lasts(index),
-        )
+        if task_id != "place_in" or self._reading is Reading.LENIENT:
+            oracles = self._always(task_id)
+            if _CARRIED in oracles and self._is_hollow(target):
+                oracles = [_STILL if name == _CARRIED else name for name in oracles]
+            carried = {**names, "carrier": self._grounding.owner(target)}
+            yield self._effect(task_id, names, oracles, carried, at_end=self._lasts(index))
+            return
+        oracles = self._always(task_id)
+        if self._grounding.scene.object(unit.place.anchor).category in _ORIGIN_OUTSIDE:
+            oracles = [_MIDDLE_IN, *(name for name in oracles if name not in (_IN, _MIDDLE_IN))]
+            if self._reading is Reading.STRICT:
+                yield self._action(task_id, names, [_IN])  # on its way it is where the benchmark looks
+        if not self._is_closed_later(index):
+            yield self._effect(task_id, names, oracles, at_end=self._lasts(index))
+            return
+        door = {**names, "door": unit.place.anchor}
+        yield self._effect(task_id, names, [*oracles, "door_is_still_open"], door, at_end=False)
+        if self._reading is Reading.STRICT:
+            yield self._effect(task_id, names, oracles, at_end=self._lasts(index))
 
-    def _action(
+    def _effect(
         self,
         task_id: str,
         parameters: Mapping[str, str],
@@ -150,17 +168,36 @@ class _Plan:
         *,
         at_end: bool,
     ) -> Action:
+        """An action whose effect lasts as long as the reading asks for."""
+        lasting = {"hold": self._hold, "at_end": at_end and self._reading is not Reading.LENIENT}
+        return self._action(task_id, parameters, oracles, names).model_copy(update=lasting)
+
+    def _action(
+        self,
+        task_id: str,
+        parameters: Mapping[str, str],
+        oracles: Sequence[str] = (),
+        names: Mapping[str, str] | None = None,
+    ) -> Action:
         order = self._libraries.task(task_id).parameters
         return Action(
             action_id=task_id,
             parameters=tuple(parameters[name] for name in order),
             monitoring=tuple(
                 monitor
-                for oracle_id in oracles or _ORACLES[task_id]
+                for oracle_id in oracles or self._always(task_id)
                 for monitor in monitors_of(self._libraries, oracle_id, names or parameters)
             ),
-            at_end=at_end,
         )
+
+    def _always(self, task_id: str) -> list[str]:
+        """Atomic oracles that an action of an atomic task is monitored by as a rule."""
+        return [form.id for form in FORMS[task_id].oracles if self._reading in form.always]
+
+    def _is_hollow(self, name: str) -> bool:
+        """Whether a support is an object with steep walls."""
+        category = next((item.category for item in self._grounding.scene.objects if item.name == name), "")
+        return bool(_HOLLOW & set(category.split("_")))
 
     def _is_held(self, index: int) -> bool:
         """Whether the thing was picked up and not put down since."""

@@ -6,8 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from generator.rules.readings import Reading
+
 Call: TypeAlias = tuple[str, ...]
 """A predicate and the parameters that it is called with."""
+
+Readings: TypeAlias = frozenset[Reading]
+
+_ALL: Final[Readings] = frozenset(Reading)
+_NONE: Final[Readings] = frozenset()
+_LENIENT: Final[Readings] = frozenset({Reading.LENIENT})
+_STRICT: Final[Readings] = frozenset({Reading.STRICT})
+_DEFAULT: Final[Readings] = frozenset({Reading.DEFAULT})
+_NOT_LENIENT: Final[Readings] = _DEFAULT | _STRICT
 
 _LET_GO: Final = "No part of the hand touches the object any more."
 
@@ -20,13 +31,20 @@ class OracleForm:
         id: Its name.
         description: What it says.
         calls: Calls that must hold together.
-        special: Whether it is for some scenes only, so that the task does not promise it.
+        always: Readings in which the task promises it.
+        at_times: Readings in which it is for some scenes only.
     """
 
     id: str
     description: str
     calls: tuple[Call, ...]
-    special: bool = False
+    always: Readings = _ALL
+    at_times: Readings = _NONE
+
+    @property
+    def readings(self) -> Readings:
+        """Readings whose library has it."""
+        return self.always | self.at_times
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +55,7 @@ class TaskForm:
         description: What the robot does.
         parameters: Names of its parameters.
         preconditions: What must hold before, for people.
-        oracles: How its end is seen; what is not special is what holds after.
+        oracles: How its end is seen; what is always asked for is what holds after.
     """
 
     description: str
@@ -56,6 +74,20 @@ FORMS: Final[Mapping[str, TaskForm]] = {
                 "object_is_held_up",
                 "Both finger pads hold the object and it is above where it lay.",
                 (("grasped", "object"), ("lifted", "object")),
+                always=_NOT_LENIENT,
+                at_times=_LENIENT,
+            ),
+            OracleForm(
+                "object_is_held",
+                "Both finger pads touch the object.",
+                (("grasped", "object"),),
+                always=_LENIENT,
+            ),
+            OracleForm(
+                "object_is_held_firmly",
+                "The pads press the object from opposed sides.",
+                (("firmly_grasped", "object"),),
+                always=_STRICT,
             ),
         ),
     ),
@@ -69,18 +101,20 @@ FORMS: Final[Mapping[str, TaskForm]] = {
                 "The object is in the region, by the benchmark's own rule.",
                 (("in", "object", "region"),),
             ),
-            OracleForm("object_is_let_go", _LET_GO, (("released", "object"),)),
+            OracleForm("object_is_let_go", _LET_GO, (("released", "object"),), always=_NOT_LENIENT),
             OracleForm(
                 "middle_of_object_is_in_region",
                 "The middle of the object is in the region's box, where its origin lies outside of it.",
                 (("inside", "object", "region"),),
-                special=True,
+                always=_STRICT,
+                at_times=_DEFAULT,
             ),
             OracleForm(
                 "door_is_still_open",
                 "The door of the container is open: the object was not pushed in by closing it.",
                 (("open", "door"),),
-                special=True,
+                always=_NONE,
+                at_times=_NOT_LENIENT,
             ),
         ),
     ),
@@ -94,7 +128,20 @@ FORMS: Final[Mapping[str, TaskForm]] = {
                 "The object is on the support or region, by the benchmark's own rule.",
                 (("on", "object", "support"),),
             ),
-            OracleForm("object_is_let_go_there", _LET_GO, (("released", "object"),)),
+            OracleForm("object_is_let_go_there", _LET_GO, (("released", "object"),), always=_NOT_LENIENT),
+            OracleForm(
+                "support_carries_object",
+                "What has the support carries the object from below, and no hand touches it.",
+                (("resting_on", "object", "carrier"),),
+                always=_STRICT,
+            ),
+            OracleForm(
+                "object_lies_still",
+                "The object does not move, in a support whose steep walls may carry it.",
+                (("at_rest", "object"),),
+                always=_NONE,
+                at_times=_STRICT,
+            ),
         ),
     ),
     "push_to": TaskForm(
@@ -107,7 +154,13 @@ FORMS: Final[Mapping[str, TaskForm]] = {
                 "The object is over the region, by the benchmark's own rule.",
                 (("on", "object", "region"),),
             ),
-            OracleForm("object_is_left_there", _LET_GO, (("released", "object"),)),
+            OracleForm("object_is_left_there", _LET_GO, (("released", "object"),), always=_NOT_LENIENT),
+            OracleForm(
+                "region_carries_object",
+                "What the region is of carries the object from below, and no hand touches it.",
+                (("resting_on", "object", "carrier"),),
+                always=_STRICT,
+            ),
         ),
     ),
     "open": TaskForm(

@@ -8,16 +8,18 @@ from generator.rules.forms import FORMS, Call, OracleForm, TaskForm
 from generator.rules.grammar import parse_instruction
 from generator.rules.lexicon import SWITCHED
 from generator.rules.places import task_of
+from generator.rules.readings import Reading
 from generator.rules.syntax import Clause
 from mango_trace.errors import UnknownNameError
 from mango_trace.oracle import AtomicOracle, AtomicTask, Expression, Libraries, link
 
 
-def write_tasks(instructions: Iterable[str]) -> tuple[AtomicTask, ...]:
+def write_tasks(instructions: Iterable[str], reading: Reading = Reading.DEFAULT) -> tuple[AtomicTask, ...]:
     """Module I: the atomic tasks that instructions consist of.
 
     Args:
         instructions: What robots are told in an environment.
+        reading: How well things have to be done.
 
     Returns:
         Each task once, in the order of :data:`generator.rules.forms.FORMS`, whatever order the instructions
@@ -27,14 +29,17 @@ def write_tasks(instructions: Iterable[str]) -> tuple[AtomicTask, ...]:
         InstructionError: An instruction that is not understood.
     """
     needed = {task_id for text in instructions for task_id in _needs(parse_instruction(text))}
-    return tuple(_task(task_id, form) for task_id, form in FORMS.items() if task_id in needed)
+    return tuple(_task(task_id, form, reading) for task_id, form in FORMS.items() if task_id in needed)
 
 
-def write_oracles(tasks: Sequence[AtomicTask]) -> tuple[AtomicOracle, ...]:
+def write_oracles(
+    tasks: Sequence[AtomicTask], reading: Reading = Reading.DEFAULT
+) -> tuple[AtomicOracle, ...]:
     """Module II: how the end of each atomic task is seen.
 
     Args:
         tasks: Tasks of module I.
+        reading: How well things have to be done.
 
     Returns:
         Their atomic oracles, in the order of the tasks.
@@ -45,20 +50,26 @@ def write_oracles(tasks: Sequence[AtomicTask]) -> tuple[AtomicOracle, ...]:
     for task in tasks:
         if task.id not in FORMS:
             raise UnknownNameError("atomic task with rules", task.id, FORMS)
-    return tuple(_oracle(task.id, form) for task in tasks for form in FORMS[task.id].oracles)
+    return tuple(
+        _oracle(task.id, form)
+        for task in tasks
+        for form in FORMS[task.id].oracles
+        if reading in form.readings
+    )
 
 
-def write_libraries(instructions: Iterable[str]) -> Libraries:
+def write_libraries(instructions: Iterable[str], reading: Reading = Reading.DEFAULT) -> Libraries:
     """Both libraries of a set of instructions.
 
     Args:
         instructions: What robots are told in an environment.
+        reading: How well things have to be done.
 
     Raises:
         InstructionError: An instruction that is not understood.
     """
-    tasks = write_tasks(instructions)
-    return link(tasks, write_oracles(tasks), source="atomic oracles")
+    tasks = write_tasks(instructions, reading)
+    return link(tasks, write_oracles(tasks, reading), source="atomic oracles")
 
 
 def _needs(clauses: Sequence[Clause]) -> Iterator[str]:
@@ -73,14 +84,14 @@ def _needs(clauses: Sequence[Clause]) -> Iterator[str]:
             yield "turn_on"  # whether it is on from the start, and stays so, only a scene tells
 
 
-def _task(task_id: str, form: TaskForm) -> AtomicTask:
+def _task(task_id: str, form: TaskForm, reading: Reading) -> AtomicTask:
     return AtomicTask(
         id=task_id,
         description=form.description,
         parameters=form.parameters,
         preconditions=form.preconditions,
         postconditions=tuple(
-            _text(call) for oracle in form.oracles if not oracle.special for call in oracle.calls
+            _text(call) for oracle in form.oracles if reading in oracle.always for call in oracle.calls
         ),
     )
 
