@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from generator.gate import Gate
     from generator.generation import PlanResult
     from generator.modules.variant import Variant
+    from generator.rules import Reading
     from generator.targets import Target
     from generator.team import Member, Team
 
@@ -43,6 +44,13 @@ _ablate_option = click.option(
     type=click.Choice(["tasks", "oracles", "reliability"]),
     help="Leave a part out: a library, or what the program itself and recorded traces check.",
 )
+_reading_option = click.option(
+    "--reading",
+    type=click.Choice(["default", "lenient", "strict"]),
+    default="default",
+    show_default=True,
+    help="How well a thing has to be done where the instruction leaves it open; see docs/oracles.md.",
+)
 
 
 @click.group()
@@ -63,10 +71,17 @@ Examples:
 @click.option(
     "--only", type=click.Choice(["I", "II"]), help="Only the tasks (I), or only their oracles (II)."
 )
+@_reading_option
 @_baseline_option
 @_ablate_option
 def library(
-    targets: tuple[str, ...], out: Path, config: str, only: str | None, baseline: bool, ablate: str | None
+    targets: tuple[str, ...],
+    out: Path,
+    config: str,
+    only: str | None,
+    reading: str,
+    baseline: bool,
+    ablate: str | None,
 ) -> None:
     """Write the libraries that the instructions of some tasks need (modules I and II).
 
@@ -75,11 +90,12 @@ def library(
     """
     from generator.folder import OracleFolder
     from generator.generation import Generation
+    from generator.rules import Reading
     from generator.targets import resolve
 
-    variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out)
+    variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out, Reading(reading))
     found = resolve(targets)
-    with _team(config, folder, found) as team:
+    with _team(config, folder, found, Reading(reading)) as team:
         run = Generation(team, folder, variant=variant)
         _write_libraries(run, found, ("I", "II") if only is None else (only,))
     print_problems(run.problems)
@@ -92,6 +108,7 @@ def library(
 Examples:
   mango-trace generate oracles libero_10 --out my_oracles --on rollouts
   mango-trace generate oracles rollouts --out my_oracles --only III --format json
+  mango-trace generate oracles rollouts --out strict_oracles --reading strict
 """
 )
 @_targets_argument
@@ -105,6 +122,7 @@ Examples:
     type=places.dataset,
     help="Traces that oracles must be borne out by [default: those of a DATASET that names the task].",
 )
+@_reading_option
 @_baseline_option
 @_ablate_option
 @format_option
@@ -114,6 +132,7 @@ def oracles(
     config: str,
     only: str | None,
     traces: Path | None,
+    reading: str,
     baseline: bool,
     ablate: str | None,
     output_format: str,
@@ -129,12 +148,13 @@ def oracles(
 
     from generator.folder import OracleFolder
     from generator.generation import Generation
+    from generator.rules import Reading
     from generator.targets import resolve
 
-    variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out)
+    variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out, Reading(reading))
     found = resolve(targets)
     results: list[PlanResult] = []
-    with _team(config, folder, found) as team:
+    with _team(config, folder, found, Reading(reading)) as team:
         run = Generation(team, folder, variant=variant, gate_of=_gates(traces))
         _write_libraries(run, found, _modules(variant) if only is None else (only,))
         if only in (None, "III"):
@@ -193,7 +213,7 @@ def _gates(traces: Path | None) -> Callable[[Target], Gate | None]:
 
 
 @contextmanager
-def _team(config: str, folder: OracleFolder, targets: Sequence[Target]) -> Iterator[Team]:
+def _team(config: str, folder: OracleFolder, targets: Sequence[Target], reading: Reading) -> Iterator[Team]:
     """Who answers. Calls of models are kept in the folder, so that none is repeated."""
     from generator.models.base import Usage
     from generator.team import Team, Transcript
@@ -201,7 +221,7 @@ def _team(config: str, folder: OracleFolder, targets: Sequence[Target]) -> Itera
     members = _by_rules(targets) if config == _RULES else _by_models(config, folder.calls)
     folder.work.mkdir(parents=True, exist_ok=True)
     with Transcript(folder.transcript) as transcript:
-        team = Team(members, transcript)
+        team = Team(members, transcript, reading.data)
         try:
             yield team
         finally:

@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 from generator.modules.oracles import Oracles, oracles_as_data
 from generator.modules.tasks import Tasks, as_data
-from mango_trace.errors import BadInputError
+from generator.rules.readings import Reading
+from mango_trace.errors import BadInputError, UsageError
 from mango_trace.oracle import FineGrainedOracle, read_oracles, read_tasks
 from mango_trace.oracle.document import FrozenModel, load, read_text, validate
 from mango_trace.oracle.model import Text
@@ -34,10 +35,12 @@ class _Covered(FrozenModel):
     Attributes:
         library: Digest of the library.
         instructions: The instructions that it was written for.
+        reading: How well things have to be done.
     """
 
     library: Text
     instructions: tuple[Text, ...]
+    reading: Text = Reading.DEFAULT.value
 
 
 class OracleFolder:
@@ -45,10 +48,18 @@ class OracleFolder:
 
     Args:
         path: The folder; it is made when something is written.
+        reading: How well things have to be done.
+
+    Raises:
+        UsageError: What is there is of another reading.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reading: Reading = Reading.DEFAULT) -> None:
         self.path = path if path.name else path.resolve()  # of "." nothing could lie beside
+        self._reading = reading.value
+        there = self._covered().reading
+        if there != self._reading and (self.path / _TASKS).exists():
+            raise UsageError(f"{path}: its libraries are of the {there} reading, not of the {reading} one")
 
     @property
     def work(self) -> Path:
@@ -99,7 +110,11 @@ class OracleFolder:
         """
         covered = self._covered()
         old = covered.instructions if covered.library == _digest(self.tasks()) else ()
-        new = _Covered(library=_digest(tasks), instructions=tuple(dict.fromkeys((*old, *instructions))))
+        new = _Covered(
+            library=_digest(tasks),
+            instructions=tuple(dict.fromkeys((*old, *instructions))),
+            reading=self._reading,
+        )
         # First what it is for: killed between the two, a run finds the old library and asks as before.
         _write(self.work / "covered.json", new.model_dump(mode="json"))
         _write(self.path / _TASKS, {"atomic_tasks": as_data(tasks)})

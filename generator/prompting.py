@@ -12,7 +12,7 @@ from mango_trace.errors import UnknownNameError
 
 ROLES: Final = ("generator", "assessor", "judge")
 
-LATEST: Final = "1"
+LATEST: Final = "2"
 """Version that is used when none is chosen."""
 
 
@@ -61,6 +61,19 @@ def prompts(version: str = LATEST) -> dict[str, Prompt]:
         name: Prompt(entry["role"], system[entry["role"]], _flat(entry["text"]))
         for name, entry in document["question"].items()
     }
+
+
+def mentions(version: str, name: str) -> bool:
+    """Whether every role is told, in a version, what to make of some part of the data.
+
+    Args:
+        version: Version of the texts.
+        name: Name of the part.
+
+    Raises:
+        UnknownNameError: There is no such version.
+    """
+    return all(f"`{name}`" in prompt.system for prompt in prompts(version).values())
 
 
 def _flat(text: str) -> str:

@@ -78,6 +78,7 @@ class ActionEntry(_Reply):
     action_id: str
     parameters: list[str]
     monitoring: list[MonitorEntry]
+    hold: Annotated[int, Field(ge=1)] = 1
     at_end: bool = False
 
 
@@ -91,7 +92,7 @@ class StepEntry(_Reply):
 
 
 class PlanReply(_Reply):
-    """Module III: the oracle of one instruction; the paper's DSL, ``at_end``, negations, invariants."""
+    """Module III: the oracle of one instruction; the paper's DSL and our optional fields."""
 
     instruction: str
     execution_mode: Literal["sequential", "any_order"]

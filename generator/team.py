@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from generator.models.base import LanguageModel, Request, Settings, Usage, Value
-from generator.prompting import LATEST, check_version, prompts
+from generator.prompting import LATEST, check_version, mentions, prompts
+from mango_trace.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,22 @@ class Team:
     Args:
         members: Who answers, by role.
         transcript: Where calls are written down.
+        about: What every question is about, beside its own data.
+
+    Raises:
+        UsageError: The texts of a member do not say what to make of that.
     """
 
-    def __init__(self, members: Mapping[str, Member], transcript: Transcript) -> None:
-        self._members, self._transcript = members, transcript
+    def __init__(
+        self, members: Mapping[str, Member], transcript: Transcript, about: Mapping[str, Any] | None = None
+    ) -> None:
+        self._members, self._transcript, self._about = members, transcript, dict(about or {})
+        for role, member in members.items():
+            if unknown := [name for name in self._about if not mentions(member.prompt_version, name)]:
+                raise UsageError(
+                    f"version {member.prompt_version} of the prompts, which the {role} is asked with, "
+                    f"knows no {' and no '.join(unknown)}; version {LATEST} does"
+                )
         self._lock = threading.Lock()
         self._usage: dict[str, Usage] = {}
 
@@ -97,7 +110,7 @@ class Team:
         Raises:
             ModelError: See :meth:`LanguageModel.ask`; the call is in the transcript with its error.
         """
-        member = self._members[prompts()[what].role]
+        member, inputs = self._members[prompts()[what].role], {**inputs, **self._about}
         prompt = prompts(member.prompt_version)[what]
         request = Request(
             role=prompt.role,

@@ -15,6 +15,7 @@ from generator.rules.compose import write_oracle
 from generator.rules.forms import FORMS
 from generator.rules.libraries import write_libraries, write_oracles, write_tasks
 from generator.rules.lint import Kind, lint
+from generator.rules.readings import Reading
 from mango_trace.errors import UnknownNameError
 from mango_trace.oracle import AtomicTask, FineGrainedOracle, Libraries, link, parse_oracle, parse_oracles
 from mango_trace.oracle.document import FrozenModel
@@ -72,7 +73,9 @@ class RulesModel:
     def _tasks(self, inputs: Mapping[str, Any]) -> BaseModel:
         existing = _tasks_in(inputs.get("existing", []))
         there = {task.id for task in existing}
-        needed = [task for task in write_tasks(inputs["instructions"]) if task.id not in there]
+        needed = [
+            task for task in write_tasks(inputs["instructions"], _reading(inputs)) if task.id not in there
+        ]
         return TasksReply.model_validate({"atomic_tasks": _data([*existing, *needed])})
 
     def _redundancy(self, inputs: Mapping[str, Any]) -> BaseModel:
@@ -87,7 +90,7 @@ class RulesModel:
 
     def _oracles(self, inputs: Mapping[str, Any]) -> BaseModel:
         return OraclesReply.model_validate(
-            {"atomic_oracles": _data(write_oracles(_tasks_in([inputs["task"]])))}
+            {"atomic_oracles": _data(write_oracles(_tasks_in([inputs["task"]]), _reading(inputs)))}
         )
 
     def _plan(self, inputs: Mapping[str, Any]) -> BaseModel:
@@ -106,7 +109,9 @@ class RulesModel:
         return _assessment([finding.text for finding in found if finding.kind is Kind.CLAUSE_WITHOUT_MONITOR])
 
     def _written(self, inputs: Mapping[str, Any]) -> FineGrainedOracle:
-        return write_oracle(inputs["instruction"], *self._scene(inputs), _libraries_in(inputs))
+        scene, problem = self._scene(inputs)
+        libraries, reading = _libraries_in(inputs), _reading(inputs)
+        return write_oracle(inputs["instruction"], scene, problem, libraries, reading)
 
     def _scene(self, inputs: Mapping[str, Any]) -> tuple[Scene, Problem]:
         task = str(inputs["scene"]["task"])
@@ -150,7 +155,11 @@ def _hacker(inputs: Mapping[str, Any]) -> BaseModel:
     if task[0].id not in FORMS:
         return _assessment([f"the rules do not know task {task[0].id!r}"])
     given = [oracle["expression"] for oracle in inputs["oracles"]]
-    lacking = [one["oracle_id"] for one in _data(write_oracles(task)) if one["expression"] not in given]
+    lacking = [
+        one["oracle_id"]
+        for one in _data(write_oracles(task, _reading(inputs)))
+        if one["expression"] not in given
+    ]
     return _assessment([f"nothing says what {name!r} of the rules says" for name in lacking])
 
 
@@ -187,12 +196,16 @@ def _tasks_in(entries: Sequence[Mapping[str, Any]]) -> tuple[AtomicTask, ...]:
 def _libraries_in(inputs: Mapping[str, Any]) -> Libraries:
     """The libraries that a question brings; those of the rules where a study leaves one out."""
     if "tasks" not in inputs:
-        return write_libraries([inputs["instruction"]])
+        return write_libraries([inputs["instruction"]], _reading(inputs))
     tasks = _tasks_in(inputs["tasks"])
     if "oracles" not in inputs:
-        return link(tasks, write_oracles(tasks), source="rules")
+        return link(tasks, write_oracles(tasks, _reading(inputs)), source="rules")
     text = json.dumps({"atomic_oracles": inputs["oracles"]})
     return link(tasks, parse_oracles(text, "question"), source="question")
+
+
+def _reading(inputs: Mapping[str, Any]) -> Reading:
+    return Reading(inputs.get("reading", Reading.DEFAULT))
 
 
 def _oracle_in(inputs: Mapping[str, Any]) -> FineGrainedOracle:

@@ -15,7 +15,7 @@ from generator.replies import Assessment, OraclesReply, TasksReply
 from generator.rules.model import RulesModel
 from generator.team import Member, Team, Transcript
 from mango_trace.cli.main import cli
-from mango_trace.errors import UnknownNameError
+from mango_trace.errors import UnknownNameError, UsageError
 from mango_trace.oracle import read_oracle, read_oracles, read_tasks
 from mango_trace.proving import read_proofs
 from mango_trace.shipped import shipped
@@ -177,6 +177,43 @@ def test_a_name_that_the_scene_lacks_is_seen(written):
 def test_a_version_of_prompts_that_does_not_exist_is_refused_before_anything_is_asked():
     with pytest.raises(UnknownNameError, match="version of the prompts"):
         Member(RulesModel({}), prompt_version="7")
+
+
+def test_a_strict_folder_is_of_one_reading_and_bears_traces_out(tmp_path):
+    out = tmp_path / "strict"
+    shown = run("oracles", SAMPLE, "--out", out, "--reading", "strict")
+    assert "10 of 10 oracles written, 8 proven on traces" in shown
+    known = {one.oracle_id for one in read_oracles(out / "atomic_oracles.json")}
+    assert {"object_is_held_firmly", "support_carries_object"} <= known
+    lines = (tmp_path / "strict.work" / "transcript.jsonl").read_text().splitlines()
+    assert {json.loads(line)["inputs"].get("reading") for line in lines} == {"strict"}
+    for module in ("library", "oracles"):
+        assert "of the strict reading, not of the default one" in run(
+            module, SAMPLE, "--out", out, exit_code=2
+        )
+
+
+def test_the_default_reading_is_not_mentioned(written):
+    lines = (written.with_name("oracles.work") / "transcript.jsonl").read_text().splitlines()
+    assert all("reading" not in json.loads(line)["inputs"] for line in lines)
+
+
+def test_texts_that_know_no_reading_are_refused_before_anything_is_asked():
+    members = {role: Member(RulesModel({}), prompt_version="1") for role in ("generator", "judge")}
+    with Transcript(None) as transcript:
+        Team(members, transcript)
+        with pytest.raises(UsageError, match=r"version 1 of the .* knows no reading; version 2 does"):
+            Team(members, transcript, {"reading": "strict"})
+
+
+def test_a_version_of_prompts_adds_to_the_one_before():
+    """Version 2 only says what a reading is: all else is asked as before."""
+    old, new = prompts("1"), prompts("2")
+    assert {name: (one.role, one.question) for name, one in old.items()} == {
+        name: (one.role, one.question) for name, one in new.items()
+    }
+    assert all(new[name].system.startswith(old[name].system) for name in old)
+    assert all("`reading`" in one.system for one in new.values())
 
 
 def asked(model, question, inputs, reply):
