@@ -199,3 +199,17 @@ def test_oracles_lists_digests(book) -> None:
     fine, goal = records(book.close(), "oracles")
     assert (fine["oracle"], fine["monitors"], fine["n_verdicts"]) == ("a" * 64, ["in(a, r)"], 1)
     assert (goal["kind"], goal["n_verdicts"]) == ("end_state", 1)
+
+
+def test_two_oracles_of_a_task_are_held_against_each_other(book) -> None:
+    book.oracle("b" * 64, "task_a_strict")
+    outcomes = [("passed", "passed"), ("passed", "failed"), ("passed", "failed"), ("failed", "failed")]
+    outcomes += [("failed", "undetermined"), ("passed", "error")]
+    for index, (ours, strict) in enumerate(outcomes):
+        trace = book.trace(f"t{index}")
+        book.verdict(trace, ours)
+        book.verdict(trace, strict, oracle="b" * 64)
+    [pair] = records(book.close(), "oracle_pairs")
+    assert (pair["oracle"], pair["other"]) == ("a" * 12, "b" * 12)
+    counts = ("n", "both_passed", "only_oracle", "only_other", "both_failed", "undecided")
+    assert [pair[name] for name in counts] == [4, 1, 2, 0, 1, 2]

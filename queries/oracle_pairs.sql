@@ -1,0 +1,42 @@
+-- Two oracles of a task on the same traces
+-- answers: For every two fine-grained oracles that judged traces of a task: how many traces pass the one and not
+--   the other. The oracle that passes more comes first; if the other one asks for more, only_other is 0.
+-- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
+-- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
+-- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- column suite -- suite of the task
+-- column task -- task
+-- column oracle -- beginning of the digest of the one that passes more
+-- column other -- beginning of the digest of the other one
+-- column n -- traces that both passed or failed
+-- column both_passed -- traces that both passed
+-- column only_oracle -- traces that the first passed and the other failed
+-- column only_other -- traces that the other passed and the first failed
+-- column both_failed -- traces that both failed
+-- column undecided -- traces of which one says nothing: undetermined, an error or not evaluated
+WITH decided AS (
+  SELECT
+    trace_id, suite, task, oracle, outcome,
+    count(*) FILTER (outcome = 'passed') OVER (PARTITION BY suite, task, oracle) AS n_passed
+  FROM judged($evaluator, $order_mode, $oracle)
+  WHERE oracle IS NOT NULL
+), counted AS (
+  SELECT
+    x.suite, x.task, x.oracle, y.oracle AS other,
+    count(*) FILTER (x.outcome = 'passed' AND y.outcome = 'passed') AS both_passed,
+    count(*) FILTER (x.outcome = 'passed' AND y.outcome = 'failed') AS only_oracle,
+    count(*) FILTER (x.outcome = 'failed' AND y.outcome = 'passed') AS only_other,
+    count(*) FILTER (x.outcome = 'failed' AND y.outcome = 'failed') AS both_failed,
+    count(*) AS traces
+  FROM decided AS x
+  JOIN decided AS y ON y.trace_id = x.trace_id AND y.suite = x.suite AND y.task = x.task
+    AND (y.n_passed < x.n_passed OR (y.n_passed = x.n_passed AND y.oracle > x.oracle))
+  GROUP BY x.suite, x.task, x.oracle, y.oracle
+)
+SELECT
+  suite, task, short_digest(oracle) AS oracle, short_digest(other) AS other,
+  both_passed + only_oracle + only_other + both_failed AS n,
+  both_passed, only_oracle, only_other, both_failed,
+  traces - (both_passed + only_oracle + only_other + both_failed) AS undecided
+FROM counted
+ORDER BY suite, task, oracle, other
