@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from generator.lint_cli import lint
 from mango_trace.cli import places
 from mango_trace.cli.output import format_option, print_rows
 from mango_trace.cli.reporting import announce_compiling, print_problems
@@ -56,6 +57,9 @@ _reading_option = click.option(
 @click.group()
 def generate() -> None:
     """Write oracles once: libraries of atomic tasks and oracles, then an oracle for each instruction."""
+
+
+generate.add_command(lint)
 
 
 @generate.command(

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from generator.rules.errors import InstructionError
+from generator.rules.calls import Call, asked, call_of, effect_of, is_ordered, monitors_in, names_in, show
+from generator.rules.errors import InstructionError, NotUnderstoodError
 from generator.rules.grammar import parse_instruction
 from generator.rules.grounding import Grounding
+from generator.rules.order import depends
+from generator.rules.syntax import Clause
 from generator.rules.units import Unit, units_of
 from mango_trace.oracle import FineGrainedOracle, Monitor
-from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.bddl import Literal as Condition
 from mango_trace.scene.bddl import Problem
 from mango_trace.scene.model import Scene
 
-_BENCHMARK_NAMES: Final = {entry.geometric: entry.name for entry in CATALOGUE.values() if entry.geometric}
-_FUNCTIONS: Final = {
-    "place_in": "in",
-    "place_on": "on",
-    "push_to": "on",
-    "open": "open",
-    "close": "close",
-    "turn_on": "turnon",
-    "turn_off": "turnoff",
-}
-_Call: TypeAlias = tuple[str, ...]
+_SAID: Final = {"in": "in", "under": "under", "on": "on", "on_top": "on top of"}
+_SAME: Final = {"in": "in", "on": "on", "on_top": "on"}
+"""The benchmark's predicate that is a preposition's own."""
 
 
 class Kind(StrEnum):
@@ -42,14 +37,34 @@ class Kind(StrEnum):
     """The goal checks something that no clause of the instruction names."""
     CONDITION_WITHOUT_MONITOR = "condition_without_monitor"
     """The goal checks something that the oracle does not monitor."""
-    MONITOR_WITHOUT_CONDITION = "monitor_without_condition"
-    """The oracle monitors something that the goal does not check."""
+    OTHER_INSTANCE = "other_instance"
+    """The goal asks the same as the instruction, of another thing of that sort."""
+    OTHER_RELATION = "other_relation"
+    """The goal asks for another relation than the instruction's preposition says."""
+    FIXED_PLACE = "fixed_place"
+    """The instruction says where by a thing, the goal by a fixed part of a surface."""
+    ORDER_WITHOUT_CONDITION = "order_without_condition"
+    """The instruction says "then", which a goal, which sees one state, cannot check."""
+    ORDER_WITHOUT_MONITOR = "order_without_monitor"
+    """One clause has to come after another, and the oracle leaves their order open."""
+    THING_WITHOUT_CLAUSE = "thing_without_clause"
+    """The BDDL says that the task is about something that the instruction never names."""
     THING_WITHOUT_MONITOR = "thing_without_monitor"
     """The instruction or the BDDL names something that no monitor asks about."""
     OTHER_MEANING = "other_meaning"
     """The BDDL's own wording asks for something else than the instruction."""
     OTHER_WORDING = "other_wording"
     """The BDDL's own wording cannot be understood in the scene."""
+    MONITOR_WITHOUT_CONDITION = "monitor_without_condition"
+    """The oracle monitors something that the goal does not check."""
+    GEOMETRIC_MONITOR = "geometric_monitor"
+    """The oracle asks only the geometric version of what the goal checks."""
+    NEEDED_ORDER = "needed_order"
+    """One clause has to come after another that it depends on, which a goal cannot check."""
+
+
+FURTHER: Final = frozenset({Kind.MONITOR_WITHOUT_CONDITION, Kind.GEOMETRIC_MONITOR, Kind.NEEDED_ORDER})
+"""Kinds that are no disagreement: the oracle goes further than the goal, in what both have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +103,16 @@ def lint(instruction: str, scene: Scene, problem: Problem, oracle: FineGrainedOr
         InstructionError: The instruction is not understood, or does not fit the scene.
     """
     grounding = Grounding(scene, problem)
-    units = units_of(parse_instruction(instruction), grounding)
-    conditions = {_call(one.predicate, one.arguments): one for one in problem.goal}
-    monitors = {_asked(one): one for one in _monitors(oracle)}
+    clauses = parse_instruction(instruction)
+    units = units_of(clauses, grounding)
+    conditions = {call_of(one.predicate, one.arguments): one for one in problem.goal}
+    monitors = {asked(one): one for one in monitors_in(oracle)}
     found = [
-        *_clauses(units, conditions, monitors),
-        *(
-            (Kind.CONDITION_WITHOUT_CLAUSE, f"{one} is in no clause", one.arguments)
-            for call, one in conditions.items()
-            if call not in {_effect(unit) for unit in units}
-        ),
-        *(
-            (Kind.CONDITION_WITHOUT_MONITOR, f"{one} is not monitored", one.arguments)
-            for call, one in conditions.items()
-            if call not in monitors
-        ),
-        *(
-            (Kind.MONITOR_WITHOUT_CONDITION, f"{_show(call)} is not in the goal", _names(one))
-            for call, one in monitors.items()
-            if call not in conditions
-        ),
-        *_things(units, problem, monitors.values(), grounding),
+        *_against_goal(units, conditions, problem, grounding),
+        *_against_oracle(units, conditions, monitors, oracle),
+        *_places(units, conditions, grounding),
+        *_orders(units, oracle),
+        *_things(clauses, units, problem, monitors.values(), grounding),
         *_wording(problem, grounding, units),
     ]
     order = list(Kind)
@@ -127,85 +131,162 @@ def count_kinds(findings: Iterable[Finding]) -> dict[Kind, int]:
 _Found: TypeAlias = tuple[Kind, str, tuple[str, ...]]
 
 
-def _clauses(
-    units: tuple[Unit, ...], conditions: Iterable[_Call], monitors: Iterable[_Call]
+def _against_goal(
+    units: Sequence[Unit], conditions: Mapping[Call, Condition], problem: Problem, grounding: Grounding
 ) -> Iterator[_Found]:
-    goal, asked = set(conditions), set(monitors)
+    """Clauses that the goal does not check, and conditions that nobody asked for."""
+    effects = {effect_of(unit) for unit in units}
+    rest = {call: one for call, one in conditions.items() if call not in effects}
     for index, unit in enumerate(units):
-        effect = _effect(unit)
+        effect = effect_of(unit)
         if effect is None:
-            placed = any(later.place and later.thing == unit.thing for later in units[index + 1 :])
-            if not placed:
+            if not any(later.place and later.thing == unit.thing for later in units[index + 1 :]):
                 yield Kind.CLAUSE_WITHOUT_CONDITION, f"{unit.text!r} is not in the goal", (unit.thing,)
-            if ("grasped", unit.thing) not in asked and ("lifted", unit.thing) not in asked:
-                yield Kind.CLAUSE_WITHOUT_MONITOR, f"{unit.text!r} is not monitored", (unit.thing,)
+        elif effect not in conditions:
+            like = next((call for call in rest if _alike(call, effect, grounding)), None)
+            if like is None:
+                yield Kind.CLAUSE_WITHOUT_CONDITION, f"{unit.text!r} is not in the goal", effect[1:]
+                continue
+            text = f"{unit.text!r} means {show(effect)}, and the goal asks {rest.pop(like)}"
+            differing = {name for pair in zip(effect, like, strict=True) if len({*pair}) > 1 for name in pair}
+            yield Kind.OTHER_INSTANCE, text, tuple(sorted(differing))
+    for one in rest.values():
+        start = ", and holds from the start" if one in problem.initial else ""
+        yield Kind.CONDITION_WITHOUT_CLAUSE, f"{one} is in no clause{start}", one.arguments
+
+
+def _alike(call: Call, effect: Call, grounding: Grounding) -> bool:
+    """Whether two calls ask the same of things of one sort."""
+
+    def sort(name: str) -> str | None:
+        owner = grounding.owner(name)
+        return next((item.category for item in grounding.scene.objects if item.name == owner), None)
+
+    return (
+        call[0] == effect[0]
+        and len(call) == len(effect)
+        and all(
+            one == other or (sort(one) is not None and sort(one) == sort(other))
+            for one, other in zip(call[1:], effect[1:], strict=True)
+        )
+    )
+
+
+def _against_oracle(
+    units: Sequence[Unit],
+    conditions: Mapping[Call, Condition],
+    monitors: Mapping[Call, Monitor],
+    oracle: FineGrainedOracle,
+) -> Iterator[_Found]:
+    """Clauses and conditions that the oracle does not monitor, and what it monitors beyond the goal."""
+    for unit in units:
+        effect = effect_of(unit)
+        is_seen = effect in monitors
+        if effect is None:
+            is_seen = ("grasped", unit.thing) in monitors or ("lifted", unit.thing) in monitors
+        if not is_seen:
+            names = (unit.thing,) if effect is None else effect[1:]
+            yield Kind.CLAUSE_WITHOUT_MONITOR, f"{unit.text!r} is not monitored", names
+    exact = {(one.handle_as.function, *one.handle_as.arguments) for one in monitors_in(oracle)}
+    for call, one in conditions.items():
+        if call not in monitors:
+            yield Kind.CONDITION_WITHOUT_MONITOR, f"{one} is not monitored", one.arguments
+        elif monitors[call].handle_as.function != one.predicate and call not in exact:
+            text = f"{one} is monitored as {monitors[call].handle_as.function} alone"
+            yield Kind.GEOMETRIC_MONITOR, text, one.arguments
+    for call, monitor in monitors.items():
+        if call not in conditions:
+            yield Kind.MONITOR_WITHOUT_CONDITION, f"{show(call)} is not in the goal", names_in(monitor)
+
+
+def _places(
+    units: Sequence[Unit], conditions: Mapping[Call, Condition], grounding: Grounding
+) -> Iterator[_Found]:
+    """Places that the goal checks in another way than the instruction says them."""
+    for unit in units:
+        effect = effect_of(unit)
+        if unit.place is None or effect is None or effect not in conditions:
             continue
-        if effect not in goal:
-            yield Kind.CLAUSE_WITHOUT_CONDITION, f"{unit.text!r} is not in the goal", effect[1:]
-        if effect not in asked:
-            yield Kind.CLAUSE_WITHOUT_MONITOR, f"{unit.text!r} is not monitored", effect[1:]
+        said, condition = unit.place.relation, conditions[effect]
+        if said in _SAID and _SAME.get(said) != effect[0]:
+            text = f"{unit.text!r} says {_SAID[said]!r}, and the goal asks {condition}"
+            yield Kind.OTHER_RELATION, text, effect[1:]
+        region = grounding.region(unit.place.target)
+        if region is not None and region.parent is None:
+            text = f"{unit.text!r} is checked by {condition}, a fixed place wherever {unit.place.anchor} is"
+            yield Kind.FIXED_PLACE, text, (unit.place.anchor, unit.place.target)
+
+
+def _orders(units: Sequence[Unit], oracle: FineGrainedOracle) -> Iterator[_Found]:
+    """Orders that the goal cannot check, and those that the oracle does not."""
+    for index, later in enumerate(units):
+        # That a thing is put somewhere after it was picked up goes without saying.
+        before = [one for one in units[:index] if effect_of(one) is not None and depends(later, one)]
+        for earlier in before:
+            if any(depends(between, earlier) for between in before if between is not earlier):
+                continue  # it follows from two others
+            text = f"{later.text!r} comes after {earlier.text!r}, and the goal sees one state"
+            kind = Kind.ORDER_WITHOUT_CONDITION if later.phase > earlier.phase else Kind.NEEDED_ORDER
+            yield kind, text, tuple(dict.fromkeys((earlier.thing, later.thing)))
+            if is_ordered(oracle, earlier, later) is False:
+                text = f"{later.text!r} comes after {earlier.text!r}, and the oracle does not ask for it"
+                yield Kind.ORDER_WITHOUT_MONITOR, text, tuple(dict.fromkeys((earlier.thing, later.thing)))
 
 
 def _things(
-    units: tuple[Unit, ...], problem: Problem, monitors: Iterable[Monitor], grounding: Grounding
+    clauses: Sequence[Clause],
+    units: Sequence[Unit],
+    problem: Problem,
+    monitors: Iterable[Monitor],
+    grounding: Grounding,
 ) -> Iterator[_Found]:
-    monitored = {grounding.owner(name) for monitor in monitors for name in _names(monitor)}
-    named = [unit.thing for unit in units]
-    named += [unit.place.anchor for unit in units if unit.place]
-    named += problem.objects_of_interest
-    for name in dict.fromkeys(map(grounding.owner, named)):
-        if name not in monitored:
+    monitored = {grounding.owner(name) for monitor in monitors for name in names_in(monitor)}
+    places = [unit.place for unit in units if unit.place]
+    # What only tells where a fixed place is, is a finding of its own.
+    marks = {
+        place.anchor for place in places if place.anchor not in (place.target, grounding.owner(place.target))
+    }
+    named = [*(unit.thing for unit in units), *(place.anchor for place in places)]
+    of_interest = [grounding.owner(name) for name in problem.objects_of_interest]
+    for name in dict.fromkeys([*map(grounding.owner, named), *of_interest]):
+        if name not in monitored | marks:
             yield Kind.THING_WITHOUT_MONITOR, f"{name} is named and not monitored", (name,)
+    known = {*map(grounding.owner, named), *(place.target for place in places)}
+    known |= set(_landmarks(clauses, grounding))
+    for name in dict.fromkeys(of_interest):
+        if name not in known:
+            yield Kind.THING_WITHOUT_CLAUSE, f"the BDDL is about {name}, which is in no clause", (name,)
 
 
-def _wording(problem: Problem, grounding: Grounding, units: tuple[Unit, ...]) -> Iterator[_Found]:
+def _landmarks(clauses: Sequence[Clause], grounding: Grounding) -> Iterator[str]:
+    """What things and places are described with."""
+    for clause in clauses:
+        anchors = clause.destination.anchors if clause.destination else ()
+        for phrase in (*clause.objects, *anchors):
+            for relation in phrase.relations:
+                for mark in relation.anchors:
+                    with suppress(InstructionError):  # several fit, and nothing hung on which is meant
+                        yield from map(grounding.owner, grounding.each(mark))
+
+
+def _wording(problem: Problem, grounding: Grounding, units: Sequence[Unit]) -> Iterator[_Found]:
     if not problem.instruction:
         return
+    said = f"the BDDL says {problem.instruction!r}"
     try:
         other = units_of(parse_instruction(problem.instruction), grounding)
+    except NotUnderstoodError as error:
+        where = f"word {error.position}, {error.word!r}" if error.word else "its end"
+        yield Kind.OTHER_WORDING, f"{said}: not understood at {where}", ()
+        return
     except InstructionError as error:
-        yield Kind.OTHER_WORDING, f"the BDDL says {error}", ()
+        yield Kind.OTHER_WORDING, f"{said}: {error}", ()
         return
     ours, theirs = [_meaning(unit) for unit in units], [_meaning(unit) for unit in other]
     if ours != theirs:
         names = {name for meaning in {*ours} ^ {*theirs} for name in meaning[1:]}
-        text = f"the BDDL says {problem.instruction!r}"
-        yield Kind.OTHER_MEANING, text, tuple(sorted(names))
+        yield Kind.OTHER_MEANING, said, tuple(sorted(names))
 
 
-def _effect(unit: Unit) -> _Call | None:
-    """What holds once a unit is done, as a condition; nothing lasts of picking up."""
-    if unit.place is not None:
-        return _call(_FUNCTIONS[unit.place.task_id], (unit.thing, unit.place.target))
-    return None if unit.moves else _call(_FUNCTIONS[unit.verb], (unit.thing,))
-
-
-def _meaning(unit: Unit) -> _Call:
-    return _effect(unit) or (unit.verb, unit.thing)
-
-
-def _monitors(oracle: FineGrainedOracle) -> Iterator[Monitor]:
-    for step in oracle.plan:
-        for action in step.actions:
-            yield from action.monitoring
-    for monitor in oracle.never:
-        yield monitor.model_copy(update={"negate": not monitor.negate})
-
-
-def _asked(monitor: Monitor) -> _Call:
-    call = _call(monitor.handle_as.function, map(str, monitor.handle_as.arguments))
-    return ("not", *call) if monitor.negate else call
-
-
-def _call(function: str, arguments: Iterable[str]) -> _Call:
-    return _BENCHMARK_NAMES.get(function, function), *arguments
-
-
-def _names(monitor: Monitor) -> tuple[str, ...]:
-    return tuple(value for value in monitor.handle_as.arguments if isinstance(value, str))
-
-
-def _show(call: _Call) -> str:
-    if call[0] == "not":
-        return f"not {_show(call[1:])}"
-    return str(Condition(call[0], call[1:]))
+def _meaning(unit: Unit) -> Call:
+    return effect_of(unit) or (unit.verb, unit.thing)

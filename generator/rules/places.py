@@ -34,11 +34,13 @@ class Destination:
         task_id: The atomic task that brings it there.
         target: The region or thing that it ends at.
         anchor: The thing that the instruction names.
+        relation: How the instruction says it stands to it, as in :class:`generator.rules.syntax.Relation`.
     """
 
     task_id: str
     target: str
     anchor: str
+    relation: str
 
 
 def task_of(verb: Verb, relation: Relation) -> str:
@@ -88,7 +90,7 @@ def destination(verb: Verb, relation: Relation, grounding: Grounding) -> Destina
     else:
         on = (regions[name].name for name in _SURFACES if name in regions and not regions[name].joints)
         target = next(on, anchor)
-    return Destination(task_id, target, anchor)
+    return Destination(task_id, target, anchor, relation.kind)
 
 
 def _layer(relation: Relation, regions: Mapping[str, Region], anchor: str) -> str:

@@ -1,7 +1,7 @@
-"""Rows on standard output, as an aligned table, JSON or CSV.
+"""Rows on standard output, as an aligned table, JSON, CSV or Markdown.
 
 Nothing is cut off and nothing is coloured: what is printed can be piped and read back. NULL is ``-``
-in a table, ``null`` in JSON and empty in CSV; NaN is NULL everywhere.
+in a table (also of Markdown), ``null`` in JSON and empty in CSV; NaN is NULL everywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import click
 
 from mango_trace.errors import UnknownNameError
 
-FORMATS: Final = ("table", "json", "csv")
+FORMATS: Final = ("table", "json", "csv", "md")
 """Output formats."""
 
 Row: TypeAlias = Mapping[str, Any]
@@ -45,7 +45,7 @@ def print_rows(rows: Sequence[Row], output_format: str, columns: Sequence[str] |
 
     Args:
         rows: Rows with the same columns.
-        output_format: ``table``, ``json`` or ``csv``.
+        output_format: One of :data:`FORMATS`.
         columns: Names in order; needed for a heading where there may be no rows.
     """
     click.echo(render(rows, output_format, columns), nl=False)
@@ -56,7 +56,7 @@ def render(rows: Sequence[Row], output_format: str, columns: Sequence[str] | Non
 
     Args:
         rows: Rows with the same columns.
-        output_format: ``table``, ``json`` or ``csv``.
+        output_format: One of :data:`FORMATS`.
         columns: Names in order; those of the first row if not given.
 
     Raises:
@@ -75,6 +75,8 @@ def render(rows: Sequence[Row], output_format: str, columns: Sequence[str] | Non
         return json_text([{name: row[name] for name in names} for row in rows])
     if output_format == "csv":
         return _csv(names, rows)
+    if output_format == "md":
+        return _markdown(names, rows)
     raise UnknownNameError("format", output_format, FORMATS)
 
 
@@ -119,6 +121,13 @@ def _csv_cell(value: Any) -> str:
     if isinstance(plain, str):
         return plain
     return json.dumps(plain, ensure_ascii=False)  # lists and objects can be read back
+
+
+def _markdown(names: Sequence[str], rows: Sequence[Row]) -> str:
+    if not names:
+        return ""
+    cells = ([_table_cell(row[name]).replace("|", "\\|") for name in names] for row in rows)
+    return "".join(f"| {' | '.join(line)} |\n" for line in [names, ["---"] * len(names), *cells])
 
 
 def _table(names: Sequence[str], rows: Sequence[Row]) -> str:

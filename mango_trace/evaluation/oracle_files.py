@@ -60,17 +60,21 @@ class OracleSet:
     _tasks: frozenset[str] = field(default=frozenset())
 
     def for_trace(self, metadata: TraceMetadata) -> tuple[NamedOracle, ...]:
-        """Oracles that judge a trace.
+        """Oracles that judge a trace."""
+        return self.for_task(metadata.task, metadata.instruction)
+
+    def for_task(self, task: str, instruction: str) -> tuple[NamedOracle, ...]:
+        """Oracles that judge traces of a task.
 
         An oracle belongs to the traces with its instruction. Several scenes may share an
         instruction: a file that is named after a task is for that task only.
         """
-        instruction = _normal(metadata.instruction)
+        text = _normal(instruction)
         return tuple(
             named
             for named in self.oracles
-            if named.name == metadata.task
-            or (_normal(named.oracle.instruction) == instruction and named.name not in self._tasks)
+            if named.name == task
+            or (_normal(named.oracle.instruction) == text and named.name not in self._tasks)
         )
 
 

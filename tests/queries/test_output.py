@@ -55,7 +55,14 @@ def test_csv_reads_back() -> None:
     assert second == ["", "", "", "false", "[]"]
 
 
+def test_markdown_has_a_row_a_line_whatever_is_in_it() -> None:
+    assert (
+        render([{"a": "x|y\nz", "b": ["p", "q"]}], "md") == "| a | b |\n| --- | --- |\n| x\\|y z | p, q |\n"
+    )
+
+
 def test_no_rows_keep_the_heading() -> None:
+    assert render([], "md", ["a", "b"]) == "| a | b |\n| --- | --- |\n"
     assert render([], "table", ["a", "b"]) == "a  b\n-  -\n"
     assert render([], "csv", ["a", "b"]) == "a,b\n"
     assert render([], "json", ["a", "b"]) == "[]\n"
