@@ -37,22 +37,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mango_trace.errors import MangoTraceError, Problem
+from mango_trace.errors import MangoTraceError, Problem, quote
 
 if TYPE_CHECKING:
     from generator.models.base import Usage
-
-QUOTED = 300
-"""Most characters of foreign text in a message."""
-
-
-def quote(text: str) -> str:
-    r"""Quote foreign text for a message: escaped, and not longer than :data:`QUOTED`.
-
-    >>> quote("two\nlines")
-    "'two\\nlines'"
-    """
-    return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
 class NotAcceptedError(MangoTraceError):

@@ -171,3 +171,16 @@ def suggest(name: str, known: Sequence[str], limit: int = 12) -> str:
     listed = ", ".join(sorted(known)[:limit])
     rest = len(known) - limit
     return f"; there are: {listed}" + (f" and {rest} more" if rest > 0 else "")
+
+
+QUOTED = 300
+"""Most characters of foreign text in a message."""
+
+
+def quote(text: str) -> str:
+    r"""Quote foreign text for a message: escaped, and not longer than :data:`QUOTED`.
+
+    >>> quote("two\nlines")
+    "'two\\nlines'"
+    """
+    return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
