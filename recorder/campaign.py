@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,11 @@ from mango_trace.errors import UsageError
 from mango_trace.store import Dataset
 from mango_trace.workers import worker_pool
 from recorder.adapters.libero import LiberoAdapter, make_env, tasks_of
+from recorder.errors import PolicyUnavailableError
+from recorder.policies.base import Policy
+from recorder.policies.chunks import ChunkedPolicy
 from recorder.policies.registry import make_policy
+from recorder.policies.source import PolicySource
 from recorder.recording import RecordedEnv, Recorder
 from recorder.rollout import run_episode
 from recorder.specs import EpisodeSpec
@@ -27,11 +31,13 @@ class Outcome:
         spec: The episode.
         success: The benchmark's own live success; ``None`` after an error.
         error: What went wrong, or ``None``.
+        hopeless: Whether the next episodes would go wrong for the same reason.
     """
 
     spec: EpisodeSpec
     success: bool | None
     error: str | None
+    hopeless: bool = False
 
 
 def record_all(
@@ -40,6 +46,7 @@ def record_all(
     *,
     workers: int,
     source: Path | None = None,
+    policy: PolicySource | None = None,
 ) -> Iterator[Outcome]:
     """Record episodes, several at a time, each committed when it ends.
 
@@ -51,22 +58,29 @@ def record_all(
         specs: Episodes to record.
         workers: Processes.
         source: Dataset whose actions the ``replay`` policy plays.
+        policy: Where the policy is, when it is none of the recorder's own.
 
     Yields:
-        Outcomes in the order in which episodes end.
+        Outcomes in the order in which episodes end; after a hopeless one no episode is begun.
 
     Raises:
         UsageError: ``workers`` is less than 1.
     """
     if workers < 1:
         raise UsageError(f"--workers must be at least 1, not {workers}")
+    record = partial(_record_one, root, source=source, policy=policy)
     if workers == 1:
-        yield from (_record_one(root, spec, source) for spec in specs)
-        _close_all()
+        try:
+            for spec in specs:
+                yield (outcome := record(spec))
+                if outcome.hopeless:
+                    break
+        finally:
+            _close_all()
         return
     pool = worker_pool(workers)
     try:
-        yield from _in_parallel(pool, root, specs, source, workers)
+        yield from _in_parallel(pool, record, specs, workers)
     except BaseException:
         for process in list((pool._processes or {}).values()):
             process.terminate()
@@ -77,9 +91,8 @@ def record_all(
 
 def _in_parallel(
     pool: ProcessPoolExecutor,
-    root: Path,
+    record: Callable[[EpisodeSpec], Outcome],
     specs: Sequence[EpisodeSpec],
-    source: Path | None,
     workers: int,
 ) -> Iterator[Outcome]:
     """Keep few episodes queued, and those of one task together: an environment is slow to make."""
@@ -87,10 +100,13 @@ def _in_parallel(
     running: set[Future[Outcome]] = set()
     while waiting or running:
         while waiting and len(running) < workers + 1:
-            running.add(pool.submit(_record_one, root, waiting.pop(), source))
+            running.add(pool.submit(record, waiting.pop()))
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
-            yield future.result()
+            outcome = future.result()
+            if outcome.hopeless:
+                waiting.clear()
+            yield outcome
 
 
 @dataclass(slots=True)
@@ -100,6 +116,8 @@ class _Bench:
     recorder: Recorder | None = None
     key: tuple[Any, ...] = ()
     env: RecordedEnv | None = None
+    source: PolicySource | None = None
+    policy: ChunkedPolicy | None = None
 
 
 _bench = _Bench()
@@ -110,37 +128,52 @@ def _adapter() -> LiberoAdapter:
     return LiberoAdapter()
 
 
-def _record_one(root: Path, spec: EpisodeSpec, source: Path | None) -> Outcome:
-    """Record one episode in this process; the environment is kept for the next of its task."""
+def _record_one(root: Path, spec: EpisodeSpec, source: Path | None, policy: PolicySource | None) -> Outcome:
+    """Record one episode in this process; environment and outer policy are kept for the next one."""
     task = tasks_of(spec.suite)[spec.task_index]
     try:
-        actions = None
-        if spec.source is not None and source is not None:
-            dataset = Dataset(source)
-            stored = dataset.load(dataset.find(spec.source), ("qpos",))
-            actions = stored.action[stored.metadata.warmup_steps :]
-        policy = make_policy(spec.policy, fault=spec.fault, actions=actions)
-        env = _env_for(root, spec, policy.name, policy.version)
-        record = run_episode(env, task, policy, spec)
+        played = _own_policy(spec, source) if policy is None else _outer_policy(policy)
+        env = _env_for(root, spec, played, policy.image_size if policy else None)
+        record = run_episode(env, task, played, spec)
     except Exception as error:
         _close_env()
-        return Outcome(spec, None, f"{type(error).__name__}: {error}")
+        hopeless = isinstance(error, PolicyUnavailableError | UsageError)
+        return Outcome(spec, None, f"{type(error).__name__}: {error}", hopeless)
     if record is None:
         return Outcome(spec, None, "the episode had no steps")
-    return Outcome(spec, record.live_success, record.metadata.error)
+    fault = record.metadata.error
+    return Outcome(spec, None if fault else record.live_success, fault)
 
 
-def _env_for(root: Path, spec: EpisodeSpec, policy: str, version: str) -> RecordedEnv:
+def _own_policy(spec: EpisodeSpec, source: Path | None) -> Policy:
+    """Make a policy of the recorder's own, anew for each episode."""
+    actions = None
+    if spec.source is not None and source is not None:
+        dataset = Dataset(source)
+        stored = dataset.load(dataset.find(spec.source), ("qpos",))
+        actions = stored.action[stored.metadata.warmup_steps :]
+    return make_policy(spec.policy, fault=spec.fault, actions=actions)
+
+
+def _outer_policy(source: PolicySource) -> Policy:
+    """Make a policy once: its connection or its weights are dear."""
+    if _bench.policy is None or _bench.source != source:
+        _close_policy()
+        _bench.source, _bench.policy = source, source.make()
+    return _bench.policy
+
+
+def _env_for(root: Path, spec: EpisodeSpec, policy: Policy, image_size: int | None) -> RecordedEnv:
     if _bench.recorder is None or _bench.recorder.writer.root != root:
-        _close_all()
+        _close_recorder()
         _bench.recorder = Recorder(root)
     recorder = _bench.recorder
-    recorder.policy, recorder.policy_version, recorder.seed = policy, version, spec.seed
-    key = (spec.suite, spec.task_index)
+    recorder.policy, recorder.policy_version, recorder.seed = policy.name, policy.version, spec.seed
+    key = (spec.suite, spec.task_index, image_size)
     if _bench.env is None or _bench.key != key:
         _close_env()
         task = tasks_of(spec.suite)[spec.task_index]
-        _bench.env = recorder.wrap(make_env(task, spec.horizon), adapter=_adapter())
+        _bench.env = recorder.wrap(make_env(task, spec.horizon, image_size), adapter=_adapter())
         _bench.key = key
     return _bench.env
 
@@ -152,8 +185,19 @@ def _close_env() -> None:
     _bench.env, _bench.key = None, ()
 
 
-def _close_all() -> None:
+def _close_recorder() -> None:
     _close_env()
     if _bench.recorder is not None:
         _bench.recorder.close()
     _bench.recorder = None
+
+
+def _close_policy() -> None:
+    if _bench.policy is not None:
+        _bench.policy.close()
+    _bench.source, _bench.policy = None, None
+
+
+def _close_all() -> None:
+    _close_policy()
+    _close_recorder()

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from mango_trace.cli import places
-from mango_trace.errors import UnknownNameError, UsageError
+from mango_trace.errors import UsageError
+from recorder.policy_options import policy_options
 
 if TYPE_CHECKING:
+    from recorder.policies.source import PolicyOptions, PolicySource
     from recorder.specs import EpisodeSpec
 
 _EPILOG = """\b
@@ -21,13 +23,19 @@ Examples:
   mango-trace record libero_10 --task 0,3 --policy scripted --fault all --episodes 2 --out runs
   mango-trace record libero_goal --task all --policy random --episodes 5 --workers 2 --out runs
   mango-trace record libero_10 --task 3 --policy replay --source runs --out again
+  mango-trace record libero_10 --policy ws://localhost:8000 --policy-name pi05 --episodes 50 --out runs
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("suite")
 @click.option("--task", "tasks", default="all", show_default=True, help="Task index, a,b,c or all.")
-@click.option("--policy", default="scripted", show_default=True, help="Name of the policy.")
+@click.option(
+    "--policy",
+    default="scripted",
+    show_default=True,
+    help="noop, random, replay, scripted, or ws://host:port of a policy that openpi's protocol serves.",
+)
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--fault", "faults", multiple=True, help="kind@action, or all; may be repeated.")
@@ -42,6 +50,7 @@ Examples:
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--source", type=places.local_dataset, help="Dataset that replay plays.")
 @click.option("--out", type=places.local_dataset, required=True, help="Dataset to add to.")
+@policy_options
 def record(
     suite: str,
     tasks: str,
@@ -54,20 +63,28 @@ def record(
     workers: int,
     source: Path | None,
     out: Path,
+    options: PolicyOptions,
 ) -> None:
     """Record a policy on LIBERO: the full simulator state of every step.
 
     SUITE is libero_spatial, libero_object, libero_goal, libero_90 or libero_10. Episodes that the
     dataset already holds are not recorded again, so an interrupted call goes on where it stopped.
-    """
-    from mango_trace.store.layout import check_target
-    from recorder.policies.registry import POLICIES
 
-    if policy not in POLICIES:
-        raise UnknownNameError("policy", policy, POLICIES)
+    Served policies are shown two rendered cameras. An episode whose policy gives no answer in time, or a
+    wrong one, is stored as an error, which is no failed policy; the same command tries it again.
+    """
+    from dataclasses import replace
+
+    from mango_trace.store.layout import check_target
+    from recorder.policies.source import resolve
+
     check_target(out)
-    specs = _specs(suite, tasks, policy, episodes, seed, faults, horizon, after_success, source)
-    sys.exit(3 if record_specs(out, specs, workers, source) else 0)
+    served = resolve(policy, options)
+    name = served.name if served else policy
+    specs = _specs(suite, tasks, name, episodes, seed, faults, horizon, after_success, source)
+    if served:
+        specs = [replace(spec, policy_version=served.version) for spec in specs]
+    sys.exit(3 if record_specs(out, specs, workers, source, served) else 0)
 
 
 def _specs(
@@ -163,7 +180,13 @@ def _task_indices(text: str, n_tasks: int) -> list[int]:
     return indices
 
 
-def record_specs(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: Path | None = None) -> int:
+def record_specs(
+    out: Path,
+    specs: Sequence[EpisodeSpec],
+    workers: int,
+    source: Path | None = None,
+    policy: PolicySource | None = None,
+) -> int:
     """Record what is missing, with progress, and report.
 
     Args:
@@ -171,6 +194,7 @@ def record_specs(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: 
         specs: Every episode that shall be in it.
         workers: Processes.
         source: Dataset that ``replay`` plays.
+        policy: Where the policy is, when it is none of the recorder's own.
 
     Returns:
         Number of episodes that ended in an error.
@@ -186,14 +210,17 @@ def record_specs(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: 
     if (out / DATASET_FILE).exists():
         todo = missing(specs, Dataset(out).records)
     done = len(specs) - len(todo)
-    successes = errors = 0
+    recorded = successes = errors = 0
+    hopeless = False
     bar = tqdm(total=len(specs), initial=done, unit="episode", disable=None)
-    outcomes = record_all(out, todo, workers=workers, source=source)
+    outcomes = record_all(out, todo, workers=workers, source=source, policy=policy)
     try:
         with bar:
             for outcome in outcomes:
                 successes += outcome.success is True
+                recorded += outcome.error is None
                 errors += outcome.error is not None
+                hopeless |= outcome.hopeless
                 if outcome.error:
                     bar.write(f"error: {_name(outcome.spec)}: {outcome.error}", file=sys.stderr)
                 bar.set_postfix(successes=successes, errors=errors)
@@ -203,11 +230,14 @@ def record_specs(out: Path, specs: Sequence[EpisodeSpec], workers: int, source: 
         click.echo(f"interrupted; the same command goes on where {out} stops", err=True)
         sys.exit(130)
     click.echo(
-        f"{out}: {len(todo) - errors} episodes recorded, {successes} of them successful, "
+        f"{out}: {recorded} episodes recorded, {successes} of them successful, "
         f"{done} were there already, {errors} errors"
     )
     if errors:
         click.echo(f"{errors} episodes ended in an error; they count as no failed policy", err=True)
+    if hopeless:
+        left = len(todo) - recorded - errors
+        click.echo(f"stopped there, {left} episodes before the end; the same command goes on", err=True)
     return errors
 
 

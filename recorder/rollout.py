@@ -9,6 +9,7 @@ import numpy as np
 from mango_trace.store import Label, TraceRecord
 from mango_trace.store.metadata import INJECTED
 from recorder.adapters.libero import DUMMY_ACTION, WARMUP_STEPS, LiberoTask, seeded_reset
+from recorder.errors import PolicyUnavailableError
 from recorder.policies.base import EpisodeContext, Policy
 from recorder.recording import RecordedEnv
 from recorder.specs import EpisodeSpec
@@ -30,7 +31,11 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
 
     Returns:
         Its row in the index; an episode that broke is stored with its error.
+
+    Raises:
+        PolicyUnavailableError: The policy cannot be reached; nothing of the episode is stored.
     """
+    _look(env, False)
     seeded_reset(env, spec.reset_seed)
     states = task.init_states()
     observation = env.set_init_state(states[spec.init_state_id % len(states)])
@@ -44,7 +49,8 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
         suite=spec.suite,
         task_index=spec.task_index,
     )
-    for _ in range(WARMUP_STEPS):
+    for step in range(WARMUP_STEPS):
+        _look(env, step == WARMUP_STEPS - 1)
         observation, _, _, _ = env.step(np.array(DUMMY_ACTION))
     context = EpisodeContext(
         env=env,
@@ -58,6 +64,9 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
     )
     try:
         _play(env, policy, context, observation, spec)
+    except PolicyUnavailableError:
+        env.discard_episode()
+        raise
     except Exception as error:
         # Whatever a policy raises ends this episode and no other; it is stored as an error, which
         # is never a failed policy.
@@ -77,7 +86,9 @@ def _play(
     policy.reset(context)
     remaining: int | None = None
     for _ in range(spec.horizon):
-        observation, _, success, _ = env.step(policy.act(observation))
+        action = policy.act(observation)
+        _look(env, getattr(policy, "looks", True))
+        observation, _, success, _ = env.step(action)
         if success and remaining is None and spec.fault is None:
             remaining = spec.after_success
         if remaining is not None:
@@ -86,6 +97,13 @@ def _play(
             remaining -= 1
         elif policy.finished:
             return
+
+
+def _look(env: RecordedEnv, looks: bool) -> None:
+    """Have the cameras drawn, if there are any, only where the next observation is looked at."""
+    shutter = getattr(env, "shutter", None)
+    if shutter is not None:
+        shutter.open = looks
 
 
 def _labels(policy: Policy) -> tuple[Label, ...]:

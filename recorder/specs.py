@@ -25,6 +25,7 @@ class EpisodeSpec:
         after_success: Steps recorded past the first success.
         fault: Fault to inject, as ``kind@action``.
         source: Trace whose actions are replayed.
+        policy_version: Version of the policy; ``None`` where any version's episode will do.
     """
 
     suite: str
@@ -37,6 +38,7 @@ class EpisodeSpec:
     after_success: int
     fault: str | None = None
     source: str | None = None
+    policy_version: str | None = None
 
     @property
     def reset_seed(self) -> int:
@@ -61,13 +63,14 @@ class EpisodeSpec:
             self.after_success,
             self.fault,
             self.source,
+            self.policy_version,
         )
 
 
-def slot_of(record: TraceRecord) -> tuple[object, ...]:
-    """Slot of a recorded trace; compare with :attr:`EpisodeSpec.slot`."""
+def slots_of(record: TraceRecord) -> tuple[tuple[object, ...], ...]:
+    """Slots that a recorded trace fills, that of its policy's version and that of any version."""
     metadata = record.metadata
-    return (
+    slot = (
         metadata.suite,
         metadata.task_index,
         metadata.policy,
@@ -78,11 +81,12 @@ def slot_of(record: TraceRecord) -> tuple[object, ...]:
         metadata.fault,
         metadata.replayed,
     )
+    return (*slot, metadata.policy_version), (*slot, None)
 
 
 def missing(specs: Sequence[EpisodeSpec], records: Iterable[TraceRecord]) -> list[EpisodeSpec]:
     """Episodes that are not recorded yet; those that ended in an error are tried again."""
-    done = {slot_of(record) for record in records if record.metadata.ended != "error"}
+    done = {slot for record in records if record.metadata.ended != "error" for slot in slots_of(record)}
     return [spec for spec in specs if spec.slot not in done]
 
 

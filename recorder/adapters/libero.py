@@ -38,6 +38,7 @@ from mango_trace.scene.overrides import Overrides, PristineModel, find_overrides
 from mango_trace.scene.package import ScenePackage
 from mango_trace.scene.slim import slim_model
 from recorder.adapters.base import TaskIdentity
+from recorder.adapters.libero_cameras import Shutter
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +144,23 @@ def task_index(suite: str, name: str) -> int | None:
     return next((task.index for task in tasks_of(suite) if task.name == name), None)
 
 
-def make_env(task: LiberoTask, horizon: int) -> Any:
-    """Build LIBERO's own environment for a task, without rendering.
+def make_env(task: LiberoTask, horizon: int, image_size: int | None = None) -> Any:
+    """Build LIBERO's own environment for a task.
 
     Args:
         task: The task.
         horizon: Control steps after which it ends an episode.
+        image_size: Pixels a side at which the two cameras ``agentview`` and ``robot0_eye_in_hand`` are
+            rendered offscreen; ``None`` renders nothing.
 
     Returns:
-        LIBERO's ``ControlEnv``.
+        LIBERO's ``ControlEnv``; one that renders has a :class:`Shutter` as its ``shutter``.
+
+    Raises:
+        UsageError: Nothing can be rendered on this machine.
     """
+    if image_size is not None:
+        return _rendering_env(task, horizon, image_size)
     os.environ.setdefault("MUJOCO_GL", "disable")
     with _quiet():
         from libero.libero.envs.env_wrapper import ControlEnv
@@ -165,6 +173,30 @@ def make_env(task: LiberoTask, horizon: int) -> Any:
             ignore_done=True,
             horizon=horizon,
         )
+
+
+def _rendering_env(task: LiberoTask, horizon: int, image_size: int) -> Any:
+    """An environment with cameras, and a ``shutter`` for them."""
+    os.environ.setdefault("MUJOCO_GL", "egl")
+    with _quiet():
+        try:
+            from libero.libero.envs import OffScreenRenderEnv
+
+            env = OffScreenRenderEnv(
+                bddl_file_name=str(task.bddl),
+                camera_heights=image_size,
+                camera_widths=image_size,
+                ignore_done=True,
+                horizon=horizon,
+            )
+        except Exception as error:  # drivers fail in many ways
+            raise UsageError(
+                f"LIBERO's cameras cannot be rendered ({type(error).__name__}: {error}); MUJOCO_GL=egl needs "
+                "the Debian packages libegl1 and libegl-mesa0 or a GPU's driver, MUJOCO_GL=osmesa needs "
+                "libosmesa6"
+            ) from error
+    env.shutter = Shutter(env)
+    return env
 
 
 def seeded_reset(env: Any, seed: int) -> None:

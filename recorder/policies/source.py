@@ -1,0 +1,152 @@
+"""Policies that are not the recorder's own: where they are, and under which name they are recorded.
+
+A source is resolved once, before the recording, and every worker makes the policy from it. Its name and
+version say which episodes are there already.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from mango_trace.errors import UnknownNameError, UsageError
+from recorder.policies.chunks import ChunkedPolicy
+from recorder.policies.registry import POLICIES
+from recorder.policies.wire.deadlines import Deadlines
+
+Kind = Literal["openpi"]
+
+FORMS: Final = ("ws://host:port",)
+"""Forms of sources, as the command line takes them."""
+
+REPLAN_STEPS: Final = 5
+"""Actions of a chunk that are played where nothing else is said, as in openpi's loop."""
+
+IMAGE_SIZE: Final = 256
+"""Pixels a side of rendered images where nothing else is said, as in openpi's loop."""
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """What the command line says of a policy besides its address.
+
+    Attributes:
+        name: Name under which it is recorded; its address by default.
+        version: Its version; by default what its server says of itself.
+        replan_steps: Actions of each chunk that are played.
+        image_size: Pixels a side at which cameras are rendered.
+        deadlines: How long it is waited for.
+    """
+
+    name: str | None = None
+    version: str | None = None
+    replan_steps: int | None = None
+    image_size: int | None = None
+    deadlines: Deadlines = field(default_factory=Deadlines)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySource:
+    """A policy that every worker makes for itself.
+
+    Attributes:
+        kind: How it is spoken to.
+        address: Where it is.
+        name: Name under which it is recorded.
+        version: Changes whenever the same episode would give other actions, as far as that is known.
+        replan_steps: Actions of each chunk that are played; ``None`` plays all of them.
+        image_size: Pixels a side at which cameras are rendered; ``None`` renders nothing.
+        deadlines: How long it is waited for.
+        expected: Digest of what its server must say of itself; ``None`` takes anything.
+    """
+
+    kind: Kind
+    address: str
+    name: str
+    version: str
+    replan_steps: int | None
+    image_size: int | None
+    deadlines: Deadlines
+    expected: str | None = None
+
+    def make(self) -> ChunkedPolicy:
+        """Make the policy; it connects when its first episode begins."""
+        model = _wire().OpenpiModel(self.address, self.deadlines, self.expected)
+        return ChunkedPolicy(self.name, self.version, model, self.replan_steps)
+
+
+def resolve(text: str, options: PolicyOptions) -> PolicySource | None:
+    """Find out what ``--policy`` stands for.
+
+    Args:
+        text: A policy of the recorder's own, or one of :data:`FORMS`.
+        options: What else is said of it.
+
+    Returns:
+        The source; ``None`` for a policy of the recorder's own.
+
+    Raises:
+        UnknownNameError: It is neither.
+        UsageError: A name or options that do not go with it; or an extra that is missing.
+        PolicyError: The server does not answer.
+    """
+    if options.name in POLICIES:
+        raise UsageError(f"--policy-name {options.name} is the name of a policy of the recorder's own")
+    if text in POLICIES:
+        if options != PolicyOptions(deadlines=options.deadlines):
+            raise UsageError(f"policy {text} takes no name, version, chunks or images")
+        return None
+    if text.startswith(("ws://", "wss://")):
+        return _served(text, options)
+    raise UnknownNameError("policy", text, (*POLICIES, *FORMS))
+
+
+def _served(url: str, options: PolicyOptions) -> PolicySource:
+    wire = _wire()
+    name: str = wire.shown(url)
+    version, expected = options.version, None
+    if version is None:
+        model = wire.OpenpiModel(url, options.deadlines)
+        try:
+            expected, metadata = model.connect()
+        finally:
+            model.close()
+        version = f"served-{expected}" if metadata else "0"
+        if not metadata:
+            _LOG.warning(
+                "%s says nothing of its policy: another model at this address would count as the same one; "
+                "--policy-version and --policy-name tell them apart",
+                name,
+            )
+    replan_steps = options.replan_steps or REPLAN_STEPS
+    image_size = options.image_size or IMAGE_SIZE
+    return PolicySource(
+        kind="openpi",
+        address=url,
+        name=options.name or name,
+        version=_version(version, replan_steps, image_size),
+        replan_steps=replan_steps,
+        image_size=image_size,
+        deadlines=options.deadlines,
+        expected=expected,
+    )
+
+
+def _version(version: str, replan_steps: int, image_size: int) -> str:
+    """A version that also changes with how the policy is asked."""
+    images = f"+images{image_size}" if image_size != IMAGE_SIZE else ""
+    return f"{version}+replan{replan_steps}{images}"
+
+
+def _wire() -> Any:
+    """The module that speaks openpi's protocol."""
+    try:
+        from recorder.policies.wire import openpi
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"a served policy needs the extra 'wire' ({error}); pip install 'mango-trace[wire]' brings it"
+        ) from error
+    return openpi
