@@ -34,7 +34,8 @@ Examples:
     "--policy",
     default="scripted",
     show_default=True,
-    help="noop, random, replay, scripted, or ws://host:port of a policy that openpi's protocol serves.",
+    help="noop, random, replay or scripted; ws://host:port of a policy that openpi's protocol serves; "
+    "package.module:name of your own Python object, which is imported; lerobot:FOLDER of a pretrained one.",
 )
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Per task.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -70,8 +71,9 @@ def record(
     SUITE is libero_spatial, libero_object, libero_goal, libero_90 or libero_10. Episodes that the
     dataset already holds are not recorded again, so an interrupted call goes on where it stopped.
 
-    Served policies are shown two rendered cameras. An episode whose policy gives no answer in time, or a
-    wrong one, is stored as an error, which is no failed policy; the same command tries it again.
+    Served and pretrained policies are shown two rendered cameras. An episode whose policy gives no
+    answer in time, or a wrong one, is stored as an error, which is no failed policy; the same command
+    tries it again.
     """
     from dataclasses import replace
 

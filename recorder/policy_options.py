@@ -20,16 +20,16 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @click.option("--policy-name", help="Name to record a policy under [default: its address].")
-    @click.option("--policy-version", help="Its version [default: a digest of what its server says].")
+    @click.option("--policy-version", help="Its version [default: what it says of itself].")
     @click.option(
         "--replan-steps",
         type=click.IntRange(1),
-        help="Actions of each chunk that are played [default: 5; of other programs' functions all].",
+        help="Actions of each chunk that are played [default: 5 of a served policy's, else all].",
     )
     @click.option(
         "--image-size",
         type=click.IntRange(16, 2048),
-        help="Render both cameras with that many pixels a side [default: 256 for served policies].",
+        help="Render both cameras with that many pixels a side [default: 256 where they are needed].",
     )
     @click.option(
         "--connect-timeout",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mango_trace.errors import UsageError
 from mango_trace.store import Label, TraceRecord
 from mango_trace.store.metadata import INJECTED
 from recorder.adapters.libero import DUMMY_ACTION, WARMUP_STEPS, LiberoTask, seeded_reset
@@ -34,6 +35,7 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
 
     Raises:
         PolicyUnavailableError: The policy cannot be reached; nothing of the episode is stored.
+        UsageError: The policy is none, or cannot be made; the same holds.
     """
     _look(env, False)
     seeded_reset(env, spec.reset_seed)
@@ -64,7 +66,7 @@ def run_episode(env: RecordedEnv, task: LiberoTask, policy: Policy, spec: Episod
     )
     try:
         _play(env, policy, context, observation, spec)
-    except PolicyUnavailableError:
+    except (PolicyUnavailableError, UsageError):
         env.discard_episode()
         raise
     except Exception as error:

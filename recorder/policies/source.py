@@ -7,25 +7,31 @@ version say which episodes are there already.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from mango_trace.errors import UnknownNameError, UsageError
-from recorder.policies.chunks import ChunkedPolicy
+from recorder.policies.chunks import ChunkedPolicy, Model
+from recorder.policies.lerobot import LerobotModel, check_installed, digest
+from recorder.policies.python import PythonModel, find
 from recorder.policies.registry import POLICIES
 from recorder.policies.wire.deadlines import Deadlines
 
-Kind = Literal["openpi"]
+Kind = Literal["openpi", "python", "lerobot"]
 
-FORMS: Final = ("ws://host:port",)
+FORMS: Final = ("ws://host:port", "package.module:name", "lerobot:FOLDER")
 """Forms of sources, as the command line takes them."""
 
 REPLAN_STEPS: Final = 5
-"""Actions of a chunk that are played where nothing else is said, as in openpi's loop."""
+"""Actions of a served chunk that are played where nothing else is said, as in openpi's loop."""
 
 IMAGE_SIZE: Final = 256
 """Pixels a side of rendered images where nothing else is said, as in openpi's loop."""
 
+_LEROBOT: Final = "lerobot:"
+_PYTHON: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _LOG = logging.getLogger(__name__)
 
 
@@ -35,7 +41,7 @@ class PolicyOptions:
 
     Attributes:
         name: Name under which it is recorded; its address by default.
-        version: Its version; by default what its server says of itself.
+        version: Its version; by default what it says of itself, or a digest of its weights.
         replan_steps: Actions of each chunk that are played.
         image_size: Pixels a side at which cameras are rendered.
         deadlines: How long it is waited for.
@@ -73,9 +79,16 @@ class PolicySource:
     expected: str | None = None
 
     def make(self) -> ChunkedPolicy:
-        """Make the policy; it connects when its first episode begins."""
-        model = _wire().OpenpiModel(self.address, self.deadlines, self.expected)
-        return ChunkedPolicy(self.name, self.version, model, self.replan_steps)
+        """Make the policy; it connects, or loads its weights, when its first episode begins."""
+        return ChunkedPolicy(self.name, self.version, self._model(), self.replan_steps)
+
+    def _model(self) -> Model:
+        if self.kind == "python":
+            return PythonModel(self.address)
+        if self.kind == "lerobot":
+            return LerobotModel(Path(self.address))
+        model: Model = _wire().OpenpiModel(self.address, self.deadlines, self.expected)
+        return model
 
 
 def resolve(text: str, options: PolicyOptions) -> PolicySource | None:
@@ -101,6 +114,10 @@ def resolve(text: str, options: PolicyOptions) -> PolicySource | None:
         return None
     if text.startswith(("ws://", "wss://")):
         return _served(text, options)
+    if text.startswith(_LEROBOT):
+        return _lerobot(text, options)
+    if _PYTHON.fullmatch(text):
+        return _python(text, options)
     raise UnknownNameError("policy", text, (*POLICIES, *FORMS))
 
 
@@ -121,24 +138,67 @@ def _served(url: str, options: PolicyOptions) -> PolicySource:
                 "--policy-version and --policy-name tell them apart",
                 name,
             )
-    replan_steps = options.replan_steps or REPLAN_STEPS
-    image_size = options.image_size or IMAGE_SIZE
-    return PolicySource(
+    source = PolicySource(
         kind="openpi",
         address=url,
-        name=options.name or name,
-        version=_version(version, replan_steps, image_size),
-        replan_steps=replan_steps,
-        image_size=image_size,
+        name=name,
+        version=version,
+        replan_steps=REPLAN_STEPS,
+        image_size=IMAGE_SIZE,
         deadlines=options.deadlines,
         expected=expected,
     )
+    return _asked(source, options)
 
 
-def _version(version: str, replan_steps: int, image_size: int) -> str:
-    """A version that also changes with how the policy is asked."""
-    images = f"+images{image_size}" if image_size != IMAGE_SIZE else ""
-    return f"{version}+replan{replan_steps}{images}"
+def _python(address: str, options: PolicyOptions) -> PolicySource:
+    found = find(address)
+    version, image_size = getattr(found, "version", "0"), getattr(found, "image_size", None)
+    source = PolicySource(
+        kind="python",
+        address=address,
+        name=address,
+        version=options.version or (version if isinstance(version, str) else "0"),
+        replan_steps=None,
+        image_size=image_size if isinstance(image_size, int) else None,
+        deadlines=options.deadlines,
+    )
+    return _asked(source, options)
+
+
+def _lerobot(text: str, options: PolicyOptions) -> PolicySource:
+    if options.replan_steps is not None:
+        raise UsageError("--replan-steps is a matter of the policy's own n_action_steps in LeRobot")
+    folder = Path(text.removeprefix(_LEROBOT))
+    check_installed()
+    source = PolicySource(
+        kind="lerobot",
+        address=str(folder.absolute()),
+        name=f"{_LEROBOT}{folder.name}",
+        version=options.version or digest(folder),
+        replan_steps=None,
+        image_size=IMAGE_SIZE,
+        deadlines=options.deadlines,
+    )
+    return _asked(source, options)
+
+
+def _asked(source: PolicySource, options: PolicyOptions) -> PolicySource:
+    """The source as the options want it; its version also says how it is asked."""
+    replan_steps = options.replan_steps or source.replan_steps
+    image_size = options.image_size or source.image_size
+    version = source.version
+    if replan_steps is not None:
+        version += f"+replan{replan_steps}"
+    if image_size != source.image_size:
+        version += f"+images{image_size}"
+    return replace(
+        source,
+        name=options.name or source.name,
+        version=version,
+        replan_steps=replan_steps,
+        image_size=image_size,
+    )
 
 
 def _wire() -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import sys
 import threading
 import time
@@ -123,10 +125,19 @@ def policy_server(
         loop.close()
 
 
-def main(port: int, first_reply_s: float, slow_reply_s: float) -> None:
-    """Serve as a process of its own, so that it can be killed; says ``ready`` when it serves."""
+def main(port: int, first_reply_s: float, slow_reply_s: float, dies_at: int) -> None:
+    """Serve as a process of its own; says ``ready`` when it serves.
+
+    Args:
+        port: Where.
+        first_reply_s: How long the first reply takes.
+        slow_reply_s: How long every tenth takes.
+        dies_at: Request at which the process is killed, as by the kernel when memory is out; 0 for none.
+    """
 
     def answer(n: int, _: dict[str, Any]) -> Any:
+        if n == dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(first_reply_s if n == 1 else slow_reply_s if n % 10 == 0 else 0)
         return still()
 
@@ -136,4 +147,4 @@ def main(port: int, first_reply_s: float, slow_reply_s: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]))
+    main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))

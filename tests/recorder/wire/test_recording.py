@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -157,70 +158,55 @@ def test_a_server_that_is_not_there_stops_the_recording(tmp_path):
 
 @pytest.mark.slow
 def test_twenty_episodes_with_a_server_that_is_slow_and_killed(rendering, tmp_path):  # O-80, O-81
-    """Its first reply takes 45 s, every tenth a second; it is killed twice and comes back after a while."""
-    with policy_server() as free:
-        port = int(free.url.rpartition(":")[2])
-    out = tmp_path / "runs"
-    done, kills = threading.Event(), []
+    """Six requests an episode. The first reply takes 45 s, every tenth a second.
 
-    def start(first_reply_s):
-        command = [
-            sys.executable,
-            "-m",
-            "tests.recorder.wire.policy_server",
-            str(port),
-            str(first_reply_s),
-            "1",
-        ]
+    The server is killed in its sixth episode and, back after three seconds, in the eighth that it then
+    sees.
+    """
+    with policy_server() as free:
+        port = free.url.rpartition(":")[2]
+    out, closing, deaths = tmp_path / "runs", threading.Event(), []
+
+    def start(*words):
+        command = [sys.executable, "-m", "tests.recorder.wire.policy_server", port, *map(str, words)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert "ready" in process.stdout.readline()
         return process
 
-    def episodes():
-        return len(Dataset(out).records) if (out / "dataset.json").exists() else 0
+    server = [start(45, 1, 5 * 6 + 3)]
 
-    server = [start(45)]
-
-    def kill():
-        for wanted in (5, 11):
-            while episodes() < wanted and not done.wait(0.5):
-                pass
-            done.wait(4)  # the next episode is under way
-            if done.is_set():
-                return
-            server[0].kill()
+    def bring_back():
+        for words in ((2, 1, 7 * 6 + 4), (2, 1, 0)):
+            while server[0].poll() is None:
+                if closing.wait(0.2):
+                    return
+            deaths.append(server[0].returncode)
             server[0].communicate()
-            kills.append(wanted)
-            done.wait(3)
-            server[0] = start(2)
+            closing.wait(3)
+            server[0] = start(*words)
 
-    killer = threading.Thread(target=kill)
-    killer.start()
-    words = ("--episodes", 20, "--horizon", 30, "--policy-name", "fixture")
+    keeper = threading.Thread(target=bring_back)
+    keeper.start()
+    url, words = f"ws://127.0.0.1:{port}", ("--episodes", 20, "--horizon", 30, "--policy-name", "fixture")
+    command = ("record", SUITE, "--task", TASK, "--policy", url, "--out", out, *words)
     try:
-        first = run(
-            "record", SUITE, "--task", TASK, "--policy", f"ws://127.0.0.1:{port}", "--out", out, *words
-        )
-        done.set()
-        killer.join()
-        assert kills == [5, 11]
-        records = Dataset(out).records
-        assert len(records) == 20
-        errors = [r.metadata.error for r in records if r.metadata.ended == "error"]
+        first = run(*command)
         assert first.exit_code == 3, first.output
-        assert len(errors) == 2, errors
-        assert all("PolicyLostError" in error for error in errors)
+        assert "18 episodes recorded" in first.output
+        assert deaths == [-signal.SIGKILL] * 2
+        errors = [r for r in Dataset(out).records if r.metadata.ended == "error"]
+        assert [r.metadata.episode for r in errors] == [5, 13]
+        assert [r.n_steps for r in errors] == [10 + 2 * 5, 10 + 3 * 5]
+        assert all("PolicyLostError" in r.metadata.error for r in errors)
         evaluate([out], [], tmp_path / "v.duckdb")
         assert outcomes(tmp_path / "v.duckdb") == {"failed": 18, "error": 2}
-        again = run(
-            "record", SUITE, "--task", TASK, "--policy", f"ws://127.0.0.1:{port}", "--out", out, *words
-        )
+        again = run(*command)
         assert again.exit_code == 0, again.output
         assert "2 episodes recorded" in again.output
         assert "18 were there already" in again.output
     finally:
-        done.set()
-        killer.join()
+        closing.set()
+        keeper.join()
         server[0].kill()
         server[0].communicate()
     whole = [r for r in Dataset(out).records if r.metadata.ended != "error"]
