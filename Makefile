@@ -18,12 +18,14 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -c 'import cv2' 2>/dev/null || $(MAKE) --no-print-directory system-packages
 	touch $@
 
-# robosuite imports OpenCV, whose wheel needs these two even where nothing is drawn.
+# robosuite imports OpenCV, whose wheel needs the first two even where nothing is drawn; the others draw.
+SYSTEM_PACKAGES := libgl1 libglib2.0-0 libegl1 libegl-mesa0
+
 system-packages:
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  apt-get update -qq && apt-get install -y -qq libgl1 libglib2.0-0; \
+	  apt-get update -qq && apt-get install -y -qq $(SYSTEM_PACKAGES); \
 	else \
-	  echo "OpenCV cannot be imported; install the Debian packages libgl1 and libglib2.0-0" >&2; exit 1; \
+	  echo "OpenCV cannot be imported; install the Debian packages $(SYSTEM_PACKAGES)" >&2; exit 1; \
 	fi
 
 SAMPLE := datasets/libero-10-sample

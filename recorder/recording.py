@@ -12,9 +12,11 @@ and after every step.
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.context
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,14 +27,19 @@ from mango_trace.scene.overrides import Overrides
 from mango_trace.store import DatasetWriter, Label, Trace, TraceMetadata, TraceRecord
 from mango_trace.store.layout import SUCCESS_UNKNOWN, DatasetInfo
 from mango_trace.store.metadata import Ending, Fidelity
-from recorder.adapters import Adapter, adapter_for
+from recorder.adapters import Adapter, adapter_for, known
+from recorder.adapters.inside import replace_inside
 from recorder.capture import COMPONENTS, Array, StateReader
+from recorder.vector import RecordedFactory, Strided, Watched
 
 _ROWS = 256
 
 
 class Recorder:
     """Writes what wrapped environments do into a dataset.
+
+    A copy of it, made by a fork or by pickling it into a worker process, writes into the same dataset,
+    into segments of its own.
 
     Args:
         root: Directory of the dataset; created when it does not exist.
@@ -66,26 +73,72 @@ class Recorder:
         self.records: list[TraceRecord] = []
         self.overhead_s = 0.0
         self._wrapped: list[RecordedEnv] = []
-        self._episodes: Counter[str] = Counter()
+        self._number: Callable[[str], int] = Strided(0, 1)
+        self._broken: Event | None = None
 
-    def wrap(self, env: Any, *, adapter: Adapter | None = None) -> RecordedEnv:
+    def wrap(
+        self, env: Any, *, adapter: Adapter | None = None, numbered: Callable[[str], int] | None = None
+    ) -> Any:
         """Wrap an environment; use the result in its place.
 
         Args:
-            env: Environment of a simulator that an adapter knows.
+            env: Environment of a simulator that an adapter knows, or something that holds one.
             adapter: The adapter, if it is known already.
+            numbered: Gives the number of the next episode of a task, where not all are of this process.
+
+        Returns:
+            A :class:`RecordedEnv`; or ``env`` itself, in which the environment that it holds now is one.
 
         Raises:
             UsageError: No adapter knows the environment.
         """
-        wrapped = RecordedEnv(env, self, adapter or adapter_for(env))
-        self._wrapped.append(wrapped)
-        return wrapped
+        number = numbered or self._number
 
-    def next_episode(self, task: str) -> int:
-        """Index of the next episode of a task, also when its environment is made anew each time."""
-        self._episodes[task] += 1
-        return self._episodes[task] - 1
+        def wrapped(simulated: Any) -> RecordedEnv:
+            recorded = RecordedEnv(simulated, self, adapter or adapter_for(simulated), number)
+            self._wrapped.append(recorded)
+            return recorded
+
+        if adapter is None and not known(env) and replace_inside(env, known, wrapped):
+            return env
+        return wrapped(env)
+
+    def vector(self, factories: Sequence[Callable[[], Any]]) -> list[RecordedFactory]:
+        """Have environments recorded that work side by side, here or in processes of their own.
+
+        Give the result to gymnasium's ``AsyncVectorEnv``, LIBERO's ``SubprocVectorEnv`` or their like. Each
+        process writes segments of its own; when one dies, its episode in progress is lost and nothing else.
+        What worker processes record is in the dataset, and not in ``records``.
+
+        Args:
+            factories: Functions that make the environments.
+        """
+        if self._broken is None:
+            self._broken = multiprocessing.get_context("spawn").Event()  # one of spawn serves forks too
+        return [RecordedFactory(make, self, i, len(factories)) for i, make in enumerate(factories)]
+
+    def watch(self, policy: Any) -> Any:
+        """Have errors of a policy noticed that the loop itself catches.
+
+        Args:
+            policy: The policy, its client, or the function that asks it; use the result in its place.
+        """
+        return Watched(policy, self._fault)
+
+    def _fault(self, error: Exception) -> None:
+        for env in self._wrapped:
+            env.fault(error)
+
+    @property
+    def broken(self) -> bool:
+        """Whether the loop that used this recorder, here or in another process, ended in an error."""
+        return self._broken is not None and self._broken.is_set()
+
+    def __reduce__(self) -> Any:
+        """A worker process has a recorder of its own, which hears of the loop's end."""
+        options = {"policy": self.policy, "policy_version": self.policy_version, "seed": self.seed}
+        broken = self._broken if multiprocessing.context.get_spawning_popen() else None
+        return _copy, (str(self.writer.root), {**options, "fidelity": self.fidelity}, broken)
 
     def close(self, error: BaseException | None = None) -> None:
         """Commit the episodes in progress and close the dataset.
@@ -94,6 +147,8 @@ class Recorder:
             error: What broke the loop. An interrupted episode is given up; one that ended in a
                 fault is stored with the fault, since that is no failure of the policy.
         """
+        if isinstance(error, Exception) and self._broken is not None:
+            self._broken.set()
         for env in self._wrapped:
             if isinstance(error, Exception):
                 env.finish_episode(ended="error", error=f"{type(error).__name__}: {error}")
@@ -113,11 +168,17 @@ class Recorder:
         self.close(error)
 
 
+def _copy(root: str, options: dict[str, Any], broken: Event | None) -> Recorder:
+    recorder = Recorder(root, **options)
+    recorder._broken = broken
+    return recorder
+
+
 class RecordedEnv:
     """An environment whose states are written down; everything else passes through."""
 
-    def __init__(self, env: Any, recorder: Recorder, adapter: Adapter) -> None:
-        self._env, self._recorder, self._adapter = env, recorder, adapter
+    def __init__(self, env: Any, recorder: Recorder, adapter: Adapter, number: Callable[[str], int]) -> None:
+        self._env, self._recorder, self._adapter, self._number = env, recorder, adapter, number
         self._notes: dict[str, Any] = {}
         self._labels: tuple[Label, ...] = ()
         self._reader: StateReader | None = None
@@ -128,6 +189,7 @@ class RecordedEnv:
         self._overrides: Overrides = {}
         self._scene = ""
         self._init_state_id: int | None = None
+        self._fault: str | None = None
 
     def __getattr__(self, name: str) -> Any:
         """Everything that is not recorded is the environment's own."""
@@ -148,6 +210,7 @@ class RecordedEnv:
     def step(self, action: Any) -> Any:
         """Step and write down the state before the first step and after every step."""
         started = time.perf_counter()
+        self._fault = None  # the loop goes on after it
         if self._reader is None:
             self._begin()
         self._recorder.overhead_s += time.perf_counter() - started
@@ -167,6 +230,8 @@ class RecordedEnv:
 
     def close(self) -> None:
         """Commit the episode so far and close the environment."""
+        if self._recorder.broken:
+            self.finish_episode(ended="error", error="the loop ended in an error")
         self.finish_episode()
         self._env.close()
 
@@ -179,6 +244,10 @@ class RecordedEnv:
         """
         self._notes.update(notes)
         self._labels = (*self._labels, *labels)
+
+    def fault(self, error: Exception) -> None:
+        """Note an error of the policy: without a further step the episode ends with it."""
+        self._fault = f"{type(error).__name__}: {error}"
 
     def discard_episode(self) -> None:
         """Forget the episode in progress."""
@@ -197,6 +266,8 @@ class RecordedEnv:
         if not self._actions or self._reader is None:
             self._clear()
             return None
+        if ended is None and self._fault is not None:
+            ended, error = "error", self._fault
         started = time.perf_counter()
         n_steps = len(self._actions)
         success = np.array(self._success, dtype=np.uint8)
@@ -221,7 +292,7 @@ class RecordedEnv:
     def _metadata(self, ended: Ending, error: str | None) -> TraceMetadata:
         recorder, identity = self._recorder, self._adapter.identify(self._env)
         key = f"{identity.suite}/{identity.task}"
-        episode = recorder.next_episode(key)
+        episode = self._number(key)
         fields: dict[str, Any] = {
             "benchmark": self._adapter.benchmark,
             "suite": identity.suite,
@@ -247,7 +318,7 @@ class RecordedEnv:
 
     def _warmup(self) -> int:
         """Leading steps with the dummy action, by which other loops wait for objects to settle."""
-        return warmup_steps(self._actions, self._adapter.dummy_action)
+        return warmup_steps(self._actions, self._adapter.dummy_actions)
 
     def _after_success(self) -> int:
         first = next((step for step, value in enumerate(self._success) if value == 1), None)
@@ -258,6 +329,8 @@ class RecordedEnv:
         self._scene = self._recorder.writer.add_scene(package)
         model, _ = self._adapter.physics(self._env)
         self._reader = StateReader(model, self._recorder.fidelity)
+        if self._init_state_id is None:
+            self._init_state_id = self._adapter.init_state_id(self._env, None)
         self._rows = np.empty((_ROWS, self._reader.width))
         self._read()
 
@@ -270,24 +343,24 @@ class RecordedEnv:
 
     def _clear(self) -> None:
         """Forget the episode in progress."""
-        self._reader, self._init_state_id = None, None
+        self._reader, self._init_state_id, self._fault = None, None, None
         self._rows, self._actions, self._rewards, self._success = np.empty((0, 0)), [], [], []
         self._overrides, self._scene = {}, ""
         self._notes, self._labels = {}, ()
 
 
-def warmup_steps(actions: Iterable[Array], dummy_action: Sequence[float]) -> int:
+def warmup_steps(actions: Sequence[Array], dummy_actions: Iterable[Sequence[float]]) -> int:
     """Leading actions that only wait for objects to settle.
 
     Args:
         actions: Actions of an episode, ``(action_dim,)`` each.
-        dummy_action: The action of a benchmark that waits.
+        dummy_actions: Actions with which loops around a benchmark wait; an episode waits with one of them.
 
     Returns:
         Their number; 0 if there are no others: a policy that stands still is no warm-up.
     """
-    dummy = np.array(dummy_action)
-    for step, action in enumerate(actions):
-        if not np.array_equal(action, dummy):
-            return step
+    for dummy in dummy_actions:
+        if actions and np.array_equal(actions[0], dummy):
+            others = (step for step, action in enumerate(actions) if not np.array_equal(action, dummy))
+            return next(others, 0)
     return 0

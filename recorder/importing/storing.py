@@ -14,7 +14,7 @@ from mango_trace.scene.package import ScenePackage
 from mango_trace.store import Trace, TraceMetadata
 from mango_trace.store.layout import SUCCESS_UNKNOWN
 from mango_trace.store.metadata import Fidelity
-from recorder.adapters.libero import DUMMY_ACTION, task_index
+from recorder.adapters.libero import LiberoAdapter, task_index
 from recorder.importing.episode import Array, SourceEpisode, SourceTask
 from recorder.importing.errors import EpisodeError
 from recorder.importing.scenes import Placed
@@ -52,6 +52,8 @@ def trace_of(episode: SourceEpisode, task: SourceTask, placed: Placed, *, source
     if len(rewards) != n_actions:
         raise EpisodeError(f"{episode.key}: {len(rewards)} rewards do not go with {n_actions} actions")
     skew = _skew_note(episode, states["qpos"], placed.model)
+    waits = LiberoAdapter.dummy_actions if task.benchmark == LiberoAdapter.benchmark else ()
+    warmup = warmup_steps(list(episode.actions), waits)
     return Trace(
         scene=placed.package.digest,
         states=states,
@@ -60,7 +62,7 @@ def trace_of(episode: SourceEpisode, task: SourceTask, placed: Placed, *, source
         success=np.full(n_actions, SUCCESS_UNKNOWN, dtype=np.uint8),
         metadata=TraceMetadata(
             **_origin(episode, task, source, policy),
-            warmup_steps=warmup_steps(episode.actions, DUMMY_ACTION) if task.benchmark == "libero" else 0,
+            warmup_steps=warmup,
             fidelity=_fidelity(states, placed.model),
             source_label=episode.label,
             overrides=placed.overrides,

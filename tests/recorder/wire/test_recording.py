@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from functools import cache
 
 import duckdb
 import numpy as np
@@ -25,23 +24,6 @@ from tests.recorder.wire.policy_server import Crash, encode, policy_server, stil
 pytestmark = pytest.mark.libero
 
 DIGEST = hashlib.sha256(encode({"policy": "test fixture"})).hexdigest()[:12]
-
-
-@cache
-def cannot_render():
-    """Why nothing can be rendered here, in a process of its own: a broken driver may end it."""
-    script = (
-        "from recorder.adapters.libero import make_env, tasks_of; "
-        f"env = make_env(tasks_of('{SUITE}')[{TASK}], 1, 16); env.reset(); env.close()"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
-
-
-@pytest.fixture
-def rendering():
-    if cannot_render():
-        pytest.skip(f"nothing can be rendered here: {cannot_render()}")
 
 
 def run(*words):
