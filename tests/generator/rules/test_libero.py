@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ from click.testing import CliRunner
 
 from generator.rules import Kind, Reading, count_kinds, lint, write_libraries, write_oracle
 from mango_trace.cli.main import cli
+from mango_trace.cli.marks import fill_tables
 from mango_trace.oracle import compile_oracle, parse_oracle
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.bddl import Problem
@@ -92,7 +92,7 @@ def test_the_document_has_what_the_command_prints(monkeypatch) -> None:
     monkeypatch.setattr(LiberoBenchmarkTask, "scene", lambda self: scenes()[self.task.suite, self.task.index])
     done = CliRunner().invoke(cli, ["generate", "lint", *SUITES, "--format", "md"])
     assert done.exit_code == 1, done.output
-    block = re.search(r"<!-- lint -->\n(.*?)<!-- end -->", DOCUMENT.read_text(), flags=re.DOTALL)
-    assert block is not None
-    assert block[1] == done.stdout
-    assert block[1].count("\n") == 2 + 21
+    document = DOCUMENT.read_text()
+    assert fill_tables(document, {"lint": done.stdout}.__getitem__) == document
+    assert done.stdout.count("\n") == 2 + 21
+    assert "<!-- table lint -->" in document
