@@ -28,6 +28,7 @@ from generator.models.transport import (
     run_within,
     sdk,
     status_error,
+    trusted,
 )
 
 DEFAULT_URL: Final = "https://generativelanguage.googleapis.com"
@@ -102,7 +103,12 @@ class GeminiModel:
                     vertexai=False,
                     api_key=self._key.reveal(),
                     http_options=types.HttpOptions(
-                        base_url=self._base_url, api_version=_API_VERSION, httpx_async_client=http
+                        base_url=self._base_url,
+                        api_version=_API_VERSION,
+                        httpx_async_client=http,
+                        # What the SDK also prepares and nothing here uses.
+                        client_args={"verify": trusted()},
+                        async_client_args={"ssl": trusted()},
                     ),
                 )
                 try:

@@ -8,8 +8,10 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from ssl import SSLContext
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from generator.errors import (
     ConnectionFailedError,
@@ -85,7 +87,13 @@ def http_client() -> Any:
     for name in ("httpcore2", "openai"):
         logger = logging.getLogger(name)
         logger.setLevel(max(logger.level, logging.INFO))
-    return http.AsyncClient(follow_redirects=False, timeout=None)
+    return http.AsyncClient(follow_redirects=False, timeout=None, verify=trusted())
+
+
+@cache
+def trusted() -> SSLContext:
+    """Whom connections trust, read once: SDKs read it for every client, longer than a short call takes."""
+    return cast("SSLContext", sdk("httpx2").create_ssl_context())
 
 
 def network_error(error: Exception, model: str, url: str) -> ModelError | None:
