@@ -50,6 +50,8 @@ class Budget:
 
     A call reserves the most that it can take before it is sent, and gives back what it did not take. So the
     limits hold whatever the number of threads, as far as servers keep to the limit of tokens they are given.
+    A call that fits once others have given back waits for them: calls at the same time are refused no sooner
+    than one after the other.
 
     Args:
         limits: The limits.
@@ -57,7 +59,7 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._spent = Usage()
         self._reserved = Usage()
 
@@ -71,17 +73,15 @@ class Budget:
         """Set aside the most that a call can take.
 
         Raises:
-            BudgetSpentError: If it might exceed a limit; nothing is set aside then.
+            BudgetSpentError: If it might exceed a limit, whatever calls in flight give back; nothing is set
+                aside then.
         """
         with self._lock:
-            held = self._spent + self._reserved
-            for what, limit, used, needed in (
-                ("calls", self._limits.calls, held.calls, most.calls),
-                ("tokens", self._limits.tokens, held.tokens, most.tokens),
-                ("usd", self._limits.usd, held.cost_usd, most.cost_usd),
-            ):
-                if limit is not None and used + needed > limit:
-                    raise BudgetSpentError(what, limit, used, needed)
+            while self._refusal(self._spent + self._reserved, most) is not None:
+                refusal = self._refusal(self._spent, most)
+                if refusal is not None:
+                    raise refusal
+                self._lock.wait()
             self._reserved = self._reserved + most
 
     def settle(self, most: Usage, taken: Usage) -> None:
@@ -89,6 +89,18 @@ class Budget:
         with self._lock:
             self._reserved = self._reserved + _negative(most)
             self._spent = self._spent + taken
+            self._lock.notify_all()
+
+    def _refusal(self, used: Usage, most: Usage) -> BudgetSpentError | None:
+        """Say which limit a call might exceed."""
+        for what, limit, spent, needed in (
+            ("calls", self._limits.calls, used.calls, most.calls),
+            ("tokens", self._limits.tokens, used.tokens, most.tokens),
+            ("usd", self._limits.usd, used.cost_usd, most.cost_usd),
+        ):
+            if limit is not None and spent + needed > limit:
+                return BudgetSpentError(what, limit, spent, needed)
+        return None
 
 
 def _negative(usage: Usage) -> Usage:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from generator.errors import BadReplyError, DeadlineError, ModelError, SetupError, TransportError
-from generator.models.base import LanguageModel, Reply, Request, Usage, Value
+from generator.models.base import LanguageModel, Reply, Request, Settings, Usage, Value
 from generator.models.budget import Budget, Prices
+from generator.models.pace import Pace
 from generator.models.prompt import data_part
 from generator.models.schema import reply_schema
 from generator.models.transport import sdk
@@ -52,6 +53,7 @@ class Calling:
         budget: Budget of the run; several models and threads may share one.
         prices: Prices of the model; ``None`` if nothing is paid.
         retries: When to ask again; ``None`` for the defaults.
+        pace: How fast the run may ask; several models may share it. ``None`` is without bounds.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class Calling:
         budget: Budget,
         prices: Prices | None = None,
         retries: Retries | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._model = model
         self._budget = budget
         self._prices = prices or Prices()
         self._retries = retries or Retries()
+        self._pace = pace or Pace()
 
     @property
     def name(self) -> str:
@@ -74,12 +78,13 @@ class Calling:
     def ask(self, request: Request[Value]) -> Reply[Value]:
         """Answer one request; see :class:`generator.models.base.LanguageModel`.
 
-        The usage of the reply, or of the error, is that of all tries.
+        The usage of the reply, or of the error, is that of all tries. Waiting for a turn counts neither in
+        its seconds nor towards the deadline.
 
         Raises:
             BudgetSpentError: If a call could exceed the budget; it is not sent.
         """
-        return _Answer(self._model, self._budget, self._prices, self._retries, request).find()
+        return _Answer(self._model, self._budget, self._prices, self._retries, self._pace, request).find()
 
 
 class _Answer(Generic[Value]):
@@ -91,12 +96,14 @@ class _Answer(Generic[Value]):
         budget: Budget,
         prices: Prices,
         retries: Retries,
+        pace: Pace,
         request: Request[Value],
     ) -> None:
         self._model = model
         self._budget = budget
         self._prices = prices
         self._retries = retries
+        self._pace = pace
         self._request = request
         self._most = _most(request, prices)
         self._backoff = sdk("tenacity").wait_random_exponential(
@@ -111,9 +118,7 @@ class _Answer(Generic[Value]):
         tries = tenacity.Retrying(
             retry=tenacity.retry_if_exception(self._may_help),
             wait=self._wait,
-            # Waiting past the deadline would be in vain: what went wrong is said at once.
-            stop=tenacity.stop_after_attempt(self._retries.tries)
-            | tenacity.stop_before_delay(self._request.settings.deadline_s),
+            stop=tenacity.stop_any(tenacity.stop_after_attempt(self._retries.tries), self._would_be_late),
             before_sleep=self._say,
             reraise=True,
         )
@@ -125,18 +130,24 @@ class _Answer(Generic[Value]):
         return replace(reply, usage=self._total())
 
     def _try(self) -> Reply[Value]:
-        settings = self._request.settings
-        left = settings.deadline_s - (time.monotonic() - self._begun)
-        if left <= 0:
+        settings, queued = self._request.settings, time.monotonic()
+        if self._left_s() <= 0:
             raise DeadlineError(self._model.name, settings.deadline_s)
-        self._budget.reserve(self._most)
+        with self._pace.slot():
+            self._budget.reserve(self._most)
+            self._pace.wait(self._model.name)
+            self._begun += time.monotonic() - queued
+            return self._send(replace(settings, deadline_s=self._left_s()))
+
+    def _send(self, settings: Settings) -> Reply[Value]:
+        """Send the request once, with what it may take set aside."""
         taken, known = Usage(calls=1), False
         try:
-            reply = self._model.ask(replace(self._request, settings=replace(settings, deadline_s=left)))
+            reply = self._model.ask(replace(self._request, settings=settings))
             taken, known = reply.usage, reply.usage.tokens > 0
         except DeadlineError:
             # The time of this try was what was left; who asks knows the time of all.
-            raise DeadlineError(self._model.name, settings.deadline_s) from None
+            raise DeadlineError(self._model.name, self._request.settings.deadline_s) from None
         except ModelError as error:
             # What a server refused or failed is not billed; a reply that does not say its tokens may be.
             taken = error.usage or Usage(calls=0 if isinstance(error, SetupError) else 1)
@@ -150,6 +161,13 @@ class _Answer(Generic[Value]):
 
     def _total(self) -> Usage:
         return replace(self._taken, seconds=time.monotonic() - self._begun)
+
+    def _would_be_late(self, state: RetryCallState) -> bool:
+        """Whether waiting would be in vain: what went wrong is then said at once."""
+        return state.upcoming_sleep >= self._left_s()
+
+    def _left_s(self) -> float:
+        return self._request.settings.deadline_s - (time.monotonic() - self._begun)
 
     def _may_help(self, error: BaseException) -> bool:
         if isinstance(error, BadReplyError):

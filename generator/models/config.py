@@ -16,6 +16,7 @@ from generator.models.base import Settings
 from generator.models.budget import Limits, Prices
 from generator.models.calling import Retries
 from generator.models.openai_compatible import Structured
+from generator.models.pace import CONCURRENCY, Pace
 from mango_trace.errors import Problem, SpecificationError, UnknownNameError
 from mango_trace.oracle.document import WHOLE, FrozenModel, read_text, validate
 from mango_trace.oracle.model import Name
@@ -62,6 +63,7 @@ class RoleConfig(FrozenModel):
         thinking_tokens: Budget for thinking; without it the model decides.
         reply_tokens: Most tokens of a reply, thinking included.
         deadline_s: Seconds until a call is given up, retries included.
+        calls_per_minute: Most requests a minute to the model, whatever the roles that it has.
         prices: Prices; needed if the run has a budget in dollars.
     """
 
@@ -75,6 +77,7 @@ class RoleConfig(FrozenModel):
     thinking_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     reply_tokens: Tokens = 8192
     deadline_s: Seconds = 120.0
+    calls_per_minute: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     prices: PriceConfig | None = None
 
     @model_validator(mode="after")
@@ -142,11 +145,13 @@ class Profile(FrozenModel):
 
     Attributes:
         roles: Who answers for each role.
+        concurrency: Most requests in flight at once, and most items that are negotiated at once.
         budget: Budget of a run.
         retries: When to ask again.
     """
 
     roles: Roles
+    concurrency: Annotated[int, Field(ge=1, le=256)] = CONCURRENCY
     budget: BudgetConfig = BudgetConfig()
     retries: RetryConfig = RetryConfig()
 
@@ -168,6 +173,16 @@ class Profile(FrozenModel):
     def limits(self) -> Limits:
         """The budget of a run."""
         return Limits(self.budget.calls, self.budget.tokens, self.budget.usd)
+
+    @property
+    def pace(self) -> Pace:
+        """How fast a run may ask; the lowest rate counts where roles share a model."""
+        rates: dict[str, float] = {}
+        for config in self.by_role.values():
+            if config.calls_per_minute is not None:
+                lowest = rates.get(config.model, config.calls_per_minute)
+                rates[config.model] = min(lowest, config.calls_per_minute)
+        return Pace(self.concurrency, rates)
 
     @property
     def retry(self) -> Retries:

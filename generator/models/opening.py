@@ -24,7 +24,7 @@ def open_models(
     budget: Budget | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> dict[Role, LanguageModel]:
-    """Make the model of each role, with retries and one budget for all.
+    """Make the model of each role, with retries, and one budget and pace for all.
 
     Args:
         profile: The profile.
@@ -37,14 +37,14 @@ def open_models(
         MissingKeyError: If a key is not there; it names the variable.
         MissingPackageError: If an SDK is not installed.
     """
-    shared = budget or Budget(profile.limits)
+    shared, pace = budget or Budget(profile.limits), profile.pace
     models: dict[Role, LanguageModel] = {}
     for role, config in profile.by_role.items():
         model: LanguageModel
         if replay_only:
             model = NoModel(config.model)
         else:
-            model = Calling(_adapter(config, environment), shared, config.known_prices, profile.retry)
+            model = Calling(_adapter(config, environment), shared, config.known_prices, profile.retry, pace)
         models[role] = model if cassette is None else Cassette(cassette, model)
     return models
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,12 +18,13 @@ class Answer:
     """One HTTP answer.
 
     Attributes:
-        body: A JSON document, or text that is sent as it is.
+        body: A JSON document, or text or bytes that are sent as they are.
         status: HTTP status.
         headers: Further headers.
         wait_s: Seconds before anything is sent.
         drip_s: Seconds between one byte of the body and the next; 0 sends it at once.
         hang_up: Whether to close the connection instead of answering.
+        reset: Whether to reset the connection in the middle of the body.
     """
 
     body: Any = ""
@@ -29,23 +33,35 @@ class Answer:
     wait_s: float = 0.0
     drip_s: float = 0.0
     hang_up: bool = False
+    reset: bool = False
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it arrived."""
+    """One request as it arrived, and when by the monotonic clock."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    at: float = 0.0
 
 
 class ModelServer:
-    """Gives the answers of its script in order, the last one for ever, and keeps what it was asked."""
+    """Gives the answers of its script in order, the last one for ever, and keeps what it was asked.
+
+    Attributes:
+        script: The answers, or a function that makes the answer to a request.
+        asked: The requests in the order in which they arrived.
+        answered: Of these, those whose answers were sent to the end.
+        most_at_once: Most requests that were there at one moment.
+    """
 
     def __init__(self) -> None:
-        self.script: Sequence[Answer] = ()
+        self.script: Sequence[Answer] | Callable[[Asked], Answer] = ()
         self.asked: list[Asked] = []
+        self.answered: list[Asked] = []
+        self.most_at_once = 0
+        self._here = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
         server = self
@@ -60,7 +76,10 @@ class ModelServer:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 128  # more at once than the usual 5 would wait a second each
+
+        self._http = Server(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = False
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
@@ -76,16 +95,27 @@ class ModelServer:
         self._http.server_close()
 
     def _answer(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        headers = {name.lower(): text for name, text in handler.headers.items()}
+        asked = Asked(handler.path, headers, json.loads(content), time.monotonic())
         with self._lock:
-            answer = self.script[min(len(self.asked), len(self.script) - 1)]
-            headers = {name.lower(): text for name, text in handler.headers.items()}
-            self.asked.append(Asked(handler.path, headers, json.loads(content)))
+            number = len(self.asked)
+            self.asked.append(asked)
+            self._here += 1
+            self.most_at_once = max(self.most_at_once, self._here)
+        script = self.script
+        answer = script(asked) if callable(script) else script[min(number, len(script) - 1)]
         handler.close_connection = True
         self._closing.wait(answer.wait_s)
-        if answer.hang_up:
-            return
-        text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-        body = text.encode()
+        with self._lock:
+            self._here -= 1
+        if not answer.hang_up and self._send(handler, answer):
+            with self._lock:
+                self.answered.append(asked)
+
+    def _send(self, handler: BaseHTTPRequestHandler, answer: Answer) -> bool:
+        """Send an answer; says whether all of it went out."""
+        text = answer.body if isinstance(answer.body, str | bytes) else json.dumps(answer.body)
+        body = text.encode() if isinstance(text, str) else text
         try:
             handler.send_response(answer.status)
             for name, value in answer.headers.items():
@@ -93,12 +123,19 @@ class ModelServer:
             handler.send_header("content-length", str(len(body)))
             handler.send_header("content-type", "application/json")
             handler.end_headers()
+            if answer.reset:
+                handler.wfile.write(body[: len(body) // 2])
+                # Closing throws away what is not sent and says so: no orderly end.
+                handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                handler.connection.close()
+                return False
             for start in range(0, len(body), 1 if answer.drip_s else max(1, len(body))):
                 handler.wfile.write(body[start : start + (1 if answer.drip_s else len(body))])
                 if answer.drip_s and self._closing.wait(answer.drip_s):
-                    return
+                    return False
         except (BrokenPipeError, ConnectionResetError):
-            return  # who asked has given up
+            return False  # who asked has given up
+        return True
 
 
 def gemini_answer(

@@ -155,19 +155,50 @@ def test_a_call_without_an_answer_counts_with_its_most(api: Api) -> None:
     assert budget.spent.tokens > 1000
 
 
+def spend(budget: Budget, calls: list[tuple[int, int]], threads: int) -> list[bool]:
+    """Reserve and settle calls; says of each whether it was let through."""
+
+    def one(call: tuple[int, int]) -> bool:
+        most = Usage(1, reply_tokens=call[0])
+        try:
+            budget.reserve(most)
+        except BudgetSpentError:
+            return False
+        budget.settle(most, Usage(1, reply_tokens=min(call)))
+        return True
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(one, calls))
+
+
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=30), st.integers(1, 200))
 def test_the_budget_is_never_exceeded(calls: list[tuple[int, int]], limit: int) -> None:
     budget = Budget(Limits(tokens=limit))
-    open_calls = []
-    for most, taken in calls:
-        reserved = Usage(1, reply_tokens=most)
-        try:
-            budget.reserve(reserved)
-        except BudgetSpentError:
-            continue
-        open_calls.append((reserved, Usage(1, reply_tokens=min(most, taken))))
-        if len(open_calls) > 2:
-            budget.settle(*open_calls.pop(0))
-    for reserved, used in open_calls:
-        budget.settle(reserved, used)
+    let_through = spend(budget, calls, threads=4)
+    assert budget.spent.calls == sum(let_through)
     assert budget.spent.tokens <= limit
+
+
+@given(st.integers(1, 50), st.integers(0, 50), st.integers(1, 30), st.integers(1, 200))
+def test_calls_at_once_are_refused_no_sooner_than_one_by_one(
+    most: int, taken: int, n_calls: int, limit: int
+) -> None:
+    answered = [
+        sum(spend(Budget(Limits(tokens=limit)), [(most, taken)] * n_calls, threads)) for threads in (1, 6)
+    ]
+    assert answered[0] == answered[1]
+
+
+def test_a_call_waits_for_what_others_give_back() -> None:
+    """What they could have taken, not what they took, would have refused it."""
+    budget, most = Budget(Limits(tokens=100)), Usage(1, reply_tokens=80)
+    budget.reserve(most)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(budget.reserve, most)
+        with pytest.raises(TimeoutError):
+            waiting.result(0.1)
+        budget.settle(most, Usage(1, reply_tokens=10))
+        waiting.result(10)
+        budget.settle(most, most)
+    with pytest.raises(BudgetSpentError, match="90 are used"):
+        budget.reserve(Usage(1, reply_tokens=11))

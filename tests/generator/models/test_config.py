@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,18 @@ def test_settings_are_those_of_the_role() -> None:
     assert config.settings.deadline_s == 300
 
 
+def test_roles_that_share_a_model_share_its_lowest_rate() -> None:
+    content = text("open")
+    for rate in (600, 1200):  # the generator's and the assessor's; the judge says none
+        content = content.replace("temperature", f"calls_per_minute = {rate}\ntemperatur_", 1)
+    profile = parse_profile(content.replace("temperatur_", "temperature").encode(), "mine.toml")
+    pace, begun = profile.pace, time.monotonic()
+    for _ in range(3):
+        pace.wait(profile.roles.judge.model)
+    assert time.monotonic() - begun >= 0.2
+    assert read_profile("open").concurrency == 8
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -75,6 +88,8 @@ def test_settings_are_those_of_the_role() -> None:
         ("[roles.judge]", "[roles.jury]", r"roles\.judge: this field is missing"),
         ('api = "gemini"', 'api = "mistral"', r"roles\.assessor\.api"),
         ("calls = 2000", "calls = 0", r"budget\.calls: must be at least 1"),
+        ("concurrency = 8", "concurrency = 0", r"concurrency: must be at least 1"),
+        ("[budget]", "calls_per_minute = 0\n[budget]", r"roles\.judge\.calls_per_minute: .*greater than 0"),
         ("prices = { input_usd = 0.25, output_usd = 1.50 }", "", "budget.usd needs the prices of assessor"),
         ("reply_tokens = 32768", "reply_tokens = 4000", r"roles\.generator: thinking_tokens must leave room"),
         ('api = "gemini"', 'api = "openai"', r"roles\.assessor: api 'openai' needs a base_url"),
