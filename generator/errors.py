@@ -4,6 +4,7 @@
 
     MangoTraceError
     ├── NotAcceptedError              exit 3  the budget of rounds is spent, and a library is still refused
+    ├── UnwrittenError                exit 3  some items have none; says which, and why
     └── ModelError                    exit 3  no usable answer; says what was spent on it
         ├── SetupError                exit 2  the call itself is wrong
         │   ├── MissingKeyError       no key in the environment
@@ -25,6 +26,7 @@
         │   └── ConnectionFailedError nobody there, or the connection broke
         ├── DeadlineError             no answer in time
         ├── BudgetSpentError          the run may not call, read or pay any more
+        ├── StoppedError              the run was stopped; nothing more is asked
         ├── CassetteError             a recorded call cannot be read
         └── NoRecordedCallError       a request that was not recorded
 
@@ -33,7 +35,7 @@ What a server or a model wrote is quoted shortly and escaped; a key is never in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +60,23 @@ class NotAcceptedError(MangoTraceError):
         found = "; ".join(corrections) or "nobody said why"
         where = f"; the last candidate is {kept}" if kept else ""
         super().__init__(f"no library of {what} was accepted: {found}{where}")
+
+
+class UnwrittenError(MangoTraceError):
+    """A model could not be asked about some of the items of a library.
+
+    Args:
+        what: What was to be written.
+        errors: What went wrong, by item.
+        n_all: How many items there are.
+    """
+
+    exit_code = 3
+
+    def __init__(self, what: str, errors: Mapping[str, MangoTraceError], n_all: int) -> None:
+        self.errors = dict(errors)
+        lines = "\n".join(f"  {item}: {error}" for item, error in errors.items())
+        super().__init__(f"{what}: {n_all - len(errors)} of {n_all} written\n{lines}")
 
 
 class ModelError(MangoTraceError):
@@ -316,6 +335,17 @@ class BudgetSpentError(ModelError):
             f"the run's budget of {limit:g} {what} is spent: {spent:g} are used or in use, "
             f"and this call may take {needed:g}"
         )
+
+
+class StoppedError(ModelError):
+    """The run was stopped.
+
+    Args:
+        what: What would have been asked.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the run was stopped before {what} was asked")
 
 
 class CassetteError(ModelError):

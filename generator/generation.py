@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from generator.errors import NotAcceptedError
+from generator.errors import NotAcceptedError, UnwrittenError
 from generator.folder import OracleFolder
 from generator.gate import Gate, evidence_of
 from generator.modules.oracles import Oracles, write_oracles
 from generator.modules.plans import write_plan
 from generator.modules.tasks import Tasks, write_tasks
 from generator.modules.variant import WHOLE, Variant
-from generator.negotiation import Round, instructions_of
+from generator.negotiation import instructions_of
+from generator.progress import Progress
 from generator.rules.errors import NotUnderstoodError
 from generator.targets import Target
 from generator.team import Team
@@ -24,9 +25,6 @@ from mango_trace.proving import Proof, ProofRecord, record_of, write_proofs
 
 PlanState: TypeAlias = Literal["accepted", "unproven", "error"]
 """``unproven``: the budget was spent, the best candidate is kept apart; ``error``: it could not be asked."""
-
-Progress: TypeAlias = Callable[[str, str, int, Round[Any]], None]
-"""Told of every round: module, what it is about, number, and the round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class Generation:
                     missing,
                     existing=existing,
                     variant=self._variant,
-                    progress=self._seen("I", "atomic tasks"),
+                    progress=self._progress,
                 )
             except NotUnderstoodError as error:  # the library is for the others
                 self.problems.append((error.instruction, str(error)))
@@ -118,7 +116,8 @@ class Generation:
         Raises:
             UsageError: There are no atomic tasks.
             NotAcceptedError: No library was accepted within the budget of rounds.
-            ModelError: A model could not be asked.
+            UnwrittenError: A model could not be asked about some of the tasks.
+            ModelError: The judge could not be asked.
         """
         tasks, existing = self._folder.tasks(), self._folder.oracles()
         if not tasks:
@@ -130,8 +129,10 @@ class Generation:
             tasks,
             existing=existing,
             variant=self._variant,
-            progress=lambda task, number, done: self._tell("II", task, number, done),
+            progress=self._progress,
         )
+        if found.errors:
+            raise UnwrittenError("oracles of atomic tasks", found.errors, len(tasks))
         if not found.accepted:
             corrections = found.rulings[-1].corrections if found.rulings else ()
             raise self._refused("atomic oracles", found.oracles, corrections)
@@ -182,7 +183,8 @@ class Generation:
             oracles,
             evidence=evidence,
             variant=self._variant,
-            progress=self._seen("III", target.name),
+            name=target.name,
+            progress=self._progress,
         )
         if found.candidate is None or not found.accepted:
             if found.candidate is not None:
@@ -201,10 +203,3 @@ class Generation:
     def _refused(self, what: str, candidate: Tasks | Oracles, corrections: Sequence[str]) -> NotAcceptedError:
         kept = self._folder.keep_unproven(what.replace(" ", "_"), candidate) if candidate else None
         return NotAcceptedError(what, corrections, kept)
-
-    def _seen(self, module: str, what: str) -> Callable[[int, Round[Any]], None]:
-        return lambda number, done: self._tell(module, what, number, done)
-
-    def _tell(self, module: str, what: str, number: int, done: Round[Any]) -> None:
-        if self._progress is not None:
-            self._progress(module, what, number, done)

@@ -39,12 +39,14 @@ class Round(Generic[Candidate]):
         problems: What the program itself found wrong.
         assessments: What the assessors said, by their names.
         ruling: What the judge decided, or ``None`` where there is no judge or nothing to judge.
+        accepted: Whether the candidate was accepted.
     """
 
     candidate: Candidate | None
     problems: tuple[str, ...]
     assessments: Mapping[str, Assessment]
     ruling: Ruling | None
+    accepted: bool = False
 
     @property
     def score(self) -> float:
@@ -115,7 +117,7 @@ def negotiate(
             rounds.append(found)
             if progress is not None:
                 progress(number, found)
-            if _is_accepted(found, judge):
+            if found.accepted:
                 return Outcome(found.candidate, True, tuple(rounds))
             feedback = Feedback(found.candidate or feedback.previous, instructions_of(found))
     best = max(rounds, key=lambda one: one.score, default=None)
@@ -149,10 +151,5 @@ def _round(
     refused = (*problems, *check(candidate))
     assessments = {name: future.result() for name, future in asked.items()}
     ruling = judge(candidate, assessments, refused) if judge is not None else None
-    return Round(candidate, refused, assessments, ruling)
-
-
-def _is_accepted(found: Round[Candidate], judge: Judge[Candidate] | None) -> bool:
-    if found.candidate is None or found.problems:
-        return False
-    return judge is None or (found.ruling is not None and found.ruling.accepted)
+    accepted = not refused and (ruling is None or ruling.accepted)
+    return Round(candidate, refused, assessments, ruling, accepted)

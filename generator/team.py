@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from generator.errors import StoppedError
 from generator.models.base import LanguageModel, Request, Settings, Usage, Value
+from generator.models.pace import CONCURRENCY
 from generator.prompting import LATEST, check_version, mentions, prompts
 from mango_trace.errors import UsageError
 
@@ -78,14 +80,20 @@ class Team:
         members: Who answers, by role.
         transcript: Where calls are written down.
         about: What every question is about, beside its own data.
+        concurrency: Most items (atomic tasks, instructions) that are negotiated about at once.
 
     Raises:
         UsageError: The texts of a member do not say what to make of that.
     """
 
     def __init__(
-        self, members: Mapping[str, Member], transcript: Transcript, about: Mapping[str, Any] | None = None
+        self,
+        members: Mapping[str, Member],
+        transcript: Transcript,
+        about: Mapping[str, Any] | None = None,
+        concurrency: int = CONCURRENCY,
     ) -> None:
+        self.concurrency = concurrency
         self._members, self._transcript, self._about = members, transcript, dict(about or {})
         for role, member in members.items():
             if unknown := [name for name in self._about if not mentions(member.prompt_version, name)]:
@@ -94,6 +102,7 @@ class Team:
                     f"knows no {' and no '.join(unknown)}; version {LATEST} does"
                 )
         self._lock = threading.Lock()
+        self._stopped = threading.Event()
         self._usage: dict[str, Usage] = {}
 
     def ask(self, what: str, inputs: Mapping[str, Any], reply: type[Value]) -> Value:
@@ -109,7 +118,10 @@ class Team:
 
         Raises:
             ModelError: See :meth:`LanguageModel.ask`; the call is in the transcript with its error.
+            StoppedError: The run was stopped; nothing is asked.
         """
+        if self._stopped.is_set():
+            raise StoppedError(what)
         member, inputs = self._members[prompts()[what].role], {**inputs, **self._about}
         prompt = prompts(member.prompt_version)[what]
         request = Request(
@@ -142,6 +154,10 @@ class Team:
         with self._lock:
             self._usage[what] = self._usage.get(what, Usage()) + answer.usage
         return answer.value
+
+    def stop(self) -> None:
+        """Ask nothing more: what others are about to ask is refused."""
+        self._stopped.set()
 
     def usage(self) -> dict[str, Usage]:
         """What was used so far, by what was asked; recorded calls use nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,8 +40,8 @@ class Cassette:
     """A folder of calls before a model.
 
     A call that is in it is answered from it, any other is asked and kept. Only answers that passed validation
-    are kept: a failed request is asked again by the next run. Two runs that must not share answers have two
-    folders.
+    are kept: a failed request is asked again by the next run. What several threads ask at once is asked once.
+    Two runs that must not share answers have two folders.
 
     Args:
         folder: The folder; it is made when the first call is kept.
@@ -50,6 +51,8 @@ class Cassette:
     def __init__(self, folder: Path, model: LanguageModel) -> None:
         self._folder = folder
         self._model = model
+        self._lock = threading.Lock()
+        self._asking: dict[str, threading.Lock] = {}
 
     @property
     def name(self) -> str:
@@ -62,21 +65,22 @@ class Cassette:
         Raises:
             CassetteError: If the recorded call is damaged.
         """
-        path = self._folder / f"{digest(request, self.name)}.json"
-        if path.exists():
-            return self._replay(path, request)
-        reply = self._model.ask(request)
-        call = _Call(
-            version=1,
-            request=_identity(request, self.name),
-            text=reply.text,
-            usage=_USAGE.dump_python(reply.usage),
-        )
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, call.model_dump_json(indent=1).encode())
+        identity = _identity(request, self.name)
+        name = _digest(identity)
+        path = self._folder / f"{name}.json"
+        with self._lock:
+            asking = self._asking.setdefault(name, threading.Lock())
+        with asking:
+            if path.exists():
+                return self._replay(path, request, identity)
+            reply = self._model.ask(request)
+            usage = _USAGE.dump_python(reply.usage)
+            call = _Call(version=1, request=identity, text=reply.text, usage=usage)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, call.model_dump_json(indent=1).encode())
         return reply
 
-    def _replay(self, path: Path, request: Request[Value]) -> Reply[Value]:
+    def _replay(self, path: Path, request: Request[Value], identity: dict[str, Any]) -> Reply[Value]:
         try:
             call = _Call.model_validate_json(path.read_bytes())
             value = read_reply(call.text, request.reply, self.name)
@@ -87,7 +91,7 @@ class Cassette:
             raise CassetteError(
                 str(path), f"holds no valid reply; remove it to ask again: {error}"
             ) from error
-        if call.request != json.loads(json.dumps(_identity(request, self.name))):
+        if call.request != json.loads(json.dumps(identity)):
             raise CassetteError(str(path), "holds another request than its name says; remove it to ask again")
         return Reply(value, call.text, usage, replayed=True)
 
@@ -123,8 +127,11 @@ class NoModel:
 
 def digest(request: Request[Any], model: str) -> str:
     """Digest of all that an answer depends on: the whole request but for its deadline, and the model."""
-    content = json.dumps(_identity(request, model), ensure_ascii=True)
-    return hashlib.sha256(content.encode()).hexdigest()
+    return _digest(_identity(request, model))
+
+
+def _digest(identity: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, ensure_ascii=True).encode()).hexdigest()
 
 
 def _identity(request: Request[Any], model: str) -> dict[str, Any]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
+from generator.modules.parallel import each
 from generator.modules.tasks import Tasks, as_data
 from generator.modules.variant import WHOLE, Variant
-from generator.negotiation import Feedback, Outcome, Round, negotiate
+from generator.negotiation import Feedback, Outcome, negotiate
+from generator.progress import LIBRARY, Progress, RoundReport, one_at_a_time, rounds_of
 from generator.replies import Assessment, OraclesReply, Ruling
 from generator.team import Team
-from mango_trace.errors import SpecificationError
+from mango_trace.errors import MangoTraceError, SpecificationError
 from mango_trace.oracle import AtomicOracle, AtomicTask, parse_oracles
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.predicates.signature import Predicate
@@ -29,12 +31,15 @@ class LibraryOutcome:
         accepted: Whether the judge took the whole library.
         of_tasks: The last negotiation about each task's oracles, by task.
         rulings: What the judge decided about the library, round by round.
+        errors: Why there was no negotiation to the end about some tasks, in the order of the tasks. They have
+            no oracles, and the judge was not asked about a library without them.
     """
 
     oracles: Oracles
     accepted: bool
     of_tasks: Mapping[str, Outcome[Oracles]]
     rulings: tuple[Ruling, ...]
+    errors: Mapping[str, MangoTraceError] = field(default_factory=dict)
 
 
 def write_oracles(
@@ -44,9 +49,12 @@ def write_oracles(
     existing: Oracles = (),
     catalogue: Mapping[str, Predicate] = CATALOGUE,
     variant: Variant = WHOLE,
-    progress: Callable[[str, int, Round[Oracles]], None] | None = None,
+    progress: Progress | None = None,
 ) -> LibraryOutcome:
-    """Write atomic oracles for every task, then let the judge look at them together.
+    """Write atomic oracles for every task, all tasks at once, then let the judge look at them together.
+
+    What is asked about a task depends on no other task of the round, so neither their order nor how many are
+    written at once changes the outcome. An error about one of them ends no other.
 
     Args:
         team: Who is asked.
@@ -54,48 +62,64 @@ def write_oracles(
         existing: Oracles that are there; their tasks are not written again unless the judge says so.
         catalogue: Predicates by name.
         variant: What takes part.
-        progress: Called after each round about a task, with the task, the number and the round.
+        progress: Called after each round about a task, and after each ruling about the library.
 
     Returns:
         The outcome.
 
     Raises:
-        ModelError: A model could not be asked.
+        ModelError: The judge of the library could not be asked.
     """
+    progress = one_at_a_time(progress)
     there = {task.id: tuple(oracle for oracle in existing if oracle.task_id == task.id) for task in tasks}
     of_tasks: dict[str, Outcome[Oracles]] = {}
     todo = {task.id for task in tasks if not there[task.id]}
     rulings: list[Ruling] = []
-    for _ in range(variant.rounds[2]):
-        for task in tasks:
-            if task.id in todo:
-                wishes = tuple(rulings[-1].corrections) if rulings else ()
-                start = Feedback(there[task.id] or None, wishes)
-                seen = None if progress is None else partial(progress, task.id)
-                of_tasks[task.id] = _of_task(team, task, catalogue, variant, start, seen)
-                there[task.id] = of_tasks[task.id].candidate or ()
+    problems: list[str] = []
+    for number in range(1, variant.rounds[2] + 1):
+        wishes = tuple(dict.fromkeys((*problems, *rulings[-1].corrections))) if rulings else ()
+        errors: dict[str, MangoTraceError] = {}
+        asked = [task for task in tasks if task.id in todo]
+        given = [(task, Feedback(there[task.id] or None, wishes)) for task in asked]
+        write = partial(_of_task, team, catalogue, variant, progress)
+        for task, found in zip(asked, each(team, write, given), strict=True):
+            if isinstance(found, MangoTraceError):
+                errors[task.id], there[task.id] = found, ()
+            else:
+                of_tasks[task.id], there[task.id] = found, found.candidate or ()
         library = tuple(oracle for task in tasks for oracle in there[task.id])
+        if errors:
+            return LibraryOutcome(library, False, of_tasks, tuple(rulings), errors)
         problems = problems_of(library, tasks, catalogue)
         if not variant.judge:
             return LibraryOutcome(library, not problems, of_tasks, ())
         inputs = {"tasks": as_data(tasks), "oracles": oracles_as_data(library), "problems": problems}
         rulings.append(team.ask("oracles.judge.library", inputs, Ruling))
-        redo = [name for name in rulings[-1].redo if name in there]
-        if rulings[-1].accepted and not problems:
+        accepted = rulings[-1].accepted and not problems
+        if progress is not None:
+            progress(RoundReport("II", LIBRARY, number, {}, len(problems), accepted))
+        if accepted:
             return LibraryOutcome(library, True, of_tasks, tuple(rulings))
+        redo = [name for name in rulings[-1].redo if name in there]
         missing = [task.id for task in tasks if not there[task.id]]
         todo = {*redo, *missing} or {task.id for task in tasks}
     return LibraryOutcome(library, False, of_tasks, tuple(rulings))
 
 
 def problems_of(oracles: Oracles, tasks: Tasks, catalogue: Mapping[str, Predicate]) -> list[str]:
-    """What the program finds wrong: unknown predicates, wrong numbers of arguments, tasks left out."""
+    """What the program finds wrong: tasks left out, names given twice, calls that no predicate takes."""
     problems = [
         f"task {task.id!r} has no atomic oracle"
         for task in tasks
         if not any(oracle.task_id == task.id for oracle in oracles)
     ]
+    owners: dict[str, str] = {}
     for oracle in oracles:
+        owner = owners.setdefault(oracle.oracle_id, oracle.task_id)
+        if owner != oracle.task_id:
+            problems.append(
+                f"{oracle.oracle_id}: the name of an oracle of task {owner!r} and of {oracle.task_id!r}"
+            )
         for where, call in oracle.expression.calls():
             place = ".".join(map(str, (oracle.oracle_id, "expression", *where)))
             predicate = catalogue.get(str(call.function))
@@ -126,13 +150,13 @@ def oracles_as_data(oracles: Oracles) -> list[dict[str, Any]]:
 
 def _of_task(
     team: Team,
-    task: AtomicTask,
     catalogue: Mapping[str, Predicate],
     variant: Variant,
-    start: Feedback[Oracles],
-    progress: Callable[[int, Round[Oracles]], None] | None,
-) -> Outcome[Oracles]:
-    """Negotiate the oracles of one task with the assessor who tries to fool them."""
+    progress: Progress | None,
+    given: tuple[AtomicTask, Feedback[Oracles]],
+) -> Outcome[Oracles] | MangoTraceError:
+    """Negotiate the oracles of one task with the assessor who tries to fool them, or say why not."""
+    task, start = given
     about: dict[str, Any] = {"task": task.model_dump(mode="json"), "catalogue": catalogue_as_data(catalogue)}
 
     def write(feedback: Feedback[Oracles]) -> tuple[Oracles | None, Sequence[str]]:
@@ -163,11 +187,14 @@ def _of_task(
         issues = [issue for found in assessments.values() for issue in found.issues]
         return Ruling(accepted=not issues and not problems, corrections=issues, justification="")
 
-    return negotiate(
-        write,
-        check,
-        {"hacker": fool} if variant.assessors else {},
-        content if variant.assessors else None,
-        budget=variant.rounds[1],
-        progress=progress,
-    )
+    try:
+        return negotiate(
+            write,
+            check,
+            {"hacker": fool} if variant.assessors else {},
+            content if variant.assessors else None,
+            budget=variant.rounds[1],
+            progress=rounds_of(progress, "II", task.id),
+        )
+    except MangoTraceError as error:
+        return error

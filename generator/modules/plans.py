@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from generator.modules.oracles import Oracles, catalogue_as_data, oracles_as_data
+from generator.modules.parallel import each
 from generator.modules.tasks import Tasks, as_data
 from generator.modules.variant import WHOLE, Variant
-from generator.negotiation import Feedback, Outcome, Round, negotiate
+from generator.negotiation import Feedback, Outcome, negotiate
+from generator.progress import Progress, one_at_a_time, rounds_of
 from generator.replies import Assessment, PlanReply, Ruling
 from generator.team import Team
-from mango_trace.errors import SpecificationError
+from mango_trace.errors import MangoTraceError, SpecificationError
 from mango_trace.oracle import FineGrainedOracle, compile_oracle, link, parse_oracle
 from mango_trace.predicates.catalogue import CATALOGUE
 from mango_trace.scene.model import Scene
@@ -23,6 +26,85 @@ Evidence = Callable[[FineGrainedOracle], Sequence[str]]
 """What recorded traces say against an oracle; nothing if they bear it out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction that an oracle is wanted for.
+
+    Attributes:
+        name: Its name.
+        text: What the robot is told.
+        scene: Objects, regions and hands that there are.
+        evidence: Asks recorded traces about an oracle that compiles.
+    """
+
+    name: str
+    text: str
+    scene: Scene
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """What came of one instruction of many; one of outcome and error is there.
+
+    Attributes:
+        instruction: The instruction.
+        outcome: What came of its negotiation.
+        error: Why there was none to the end.
+    """
+
+    instruction: Instruction
+    outcome: Outcome[FineGrainedOracle] | None = None
+    error: MangoTraceError | None = None
+
+
+def write_plans(
+    team: Team,
+    instructions: Iterable[Instruction],
+    tasks: Tasks,
+    oracles: Oracles,
+    *,
+    variant: Variant = WHOLE,
+    progress: Progress | None = None,
+) -> Iterator[PlanOutcome]:
+    """Write the oracles of many instructions, as many at once as the team may.
+
+    Neither their order nor how many are written at once changes what comes of one. What goes wrong with one
+    ends no other.
+
+    Args:
+        team: Who is asked.
+        instructions: The instructions.
+        tasks: Library of atomic tasks; empty where the variant has none.
+        oracles: Library of atomic oracles; empty where the variant has none.
+        variant: What takes part.
+        progress: Called after each round, with the name of the instruction.
+
+    Yields:
+        The outcomes in the order of the instructions.
+    """
+    told = one_at_a_time(progress)
+
+    def write(one: Instruction) -> PlanOutcome:
+        try:
+            found = write_plan(
+                team,
+                one.text,
+                one.scene,
+                tasks,
+                oracles,
+                name=one.name,
+                evidence=one.evidence,
+                variant=variant,
+                progress=told,
+            )
+        except MangoTraceError as error:
+            return PlanOutcome(one, error=error)
+        return PlanOutcome(one, found)
+
+    return each(team, write, instructions)
+
+
 def write_plan(
     team: Team,
     instruction: str,
@@ -30,9 +112,10 @@ def write_plan(
     tasks: Tasks,
     oracles: Oracles,
     *,
+    name: str = "",
     evidence: Evidence | None = None,
     variant: Variant = WHOLE,
-    progress: Callable[[int, Round[FineGrainedOracle]], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome[FineGrainedOracle]:
     """Write the oracle of one instruction.
 
@@ -42,6 +125,7 @@ def write_plan(
         scene: Objects, regions and hands that there are.
         tasks: Library of atomic tasks; empty where the variant has none.
         oracles: Library of atomic oracles; empty where the variant has none.
+        name: What progress calls it; the scene's task if it is empty.
         evidence: Asks recorded traces about an oracle that compiles.
         variant: What takes part.
         progress: Called after each round.
@@ -112,7 +196,7 @@ def write_plan(
         {aspect: partial(assess, aspect) for aspect in ASSESSORS} if variant.assessors else {},
         judge if variant.judge else None,
         budget=variant.rounds[3],
-        progress=progress,
+        progress=rounds_of(progress, "III", name or scene.task),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 from generator.modules.variant import WHOLE, Variant
-from generator.negotiation import Feedback, Outcome, Round, negotiate
+from generator.negotiation import Feedback, Outcome, negotiate
+from generator.progress import LIBRARY, Progress, rounds_of
 from generator.replies import Assessment, Ruling, TasksReply
 from generator.team import Team
 from mango_trace.errors import SpecificationError
@@ -24,7 +25,7 @@ def write_tasks(
     *,
     existing: Tasks = (),
     variant: Variant = WHOLE,
-    progress: Callable[[int, Round[Tasks]], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome[Tasks]:
     """Write the library of atomic tasks for some instructions.
 
@@ -83,7 +84,7 @@ def write_tasks(
         {aspect: partial(assess, aspect) for aspect in ASSESSORS} if variant.assessors else {},
         judge if variant.judge else None,
         budget=variant.rounds[0],
-        progress=progress,
+        progress=rounds_of(progress, "I", LIBRARY),
     )
 
 

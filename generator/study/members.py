@@ -123,7 +123,7 @@ def identity_of(config: str) -> str:
     """
     if config == RULES:
         return RulesModel({}).name
-    not_said = {"prices", "deadline_s", "key_variable"}
+    not_said = {"prices", "deadline_s", "calls_per_minute", "key_variable"}
     return read_profile(config).roles.model_dump_json(exclude=dict.fromkeys(ROLES, not_said))
 
 

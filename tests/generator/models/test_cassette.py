@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from generator.errors import CassetteError, MalformedReplyError, NoRecordedCallE
 from generator.models.cassette import Cassette, NoModel, digest
 from tests.generator.models.conftest import Api
 from tests.generator.models.replies import Pairs, ask
+from tests.generator.models.server import Answer
 
 GOOD = '{"accepted": true, "reason": "fits \\ud83d\\ude00"}'
 
@@ -36,6 +38,15 @@ def test_an_interrupted_run_asks_nothing_twice(api: Api, tmp_path: Path) -> None
         Cassette(tmp_path, api.model).ask(request)
     assert len(api.server.asked) == 3 + 2
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json"] * 4
+
+
+def test_what_threads_ask_at_once_is_asked_once(api: Api, tmp_path: Path) -> None:
+    api.answers(Answer(api.said(GOOD).body, wait_s=0.1))
+    model = Cassette(tmp_path, api.model)
+    with ThreadPoolExecutor(6) as threads:
+        replies = list(threads.map(lambda n: model.ask(ask(inputs={"n": n % 2})), range(6)))
+    assert len(api.server.asked) == 2
+    assert sorted(reply.replayed for reply in replies) == [False] * 2 + [True] * 4
 
 
 def test_what_was_not_recorded_says_which(tmp_path: Path) -> None:
