@@ -14,6 +14,7 @@ from generator.errors import BadReplyError, CassetteError, NoRecordedCallError
 from generator.models.base import LanguageModel, Reply, Request, Usage, Value
 from generator.models.prompt import data_part
 from generator.models.reading import read_reply
+from generator.models.schema import full_schema
 from mango_trace.oracle.document import FrozenModel
 from mango_trace.store.layout import write_atomically
 
@@ -145,7 +146,7 @@ def _identity(request: Request[Any], model: str) -> dict[str, Any]:
         "question": request.question,
         "inputs": json.loads(data_part(request.inputs)),
         # As pydantic says it: constraints that no provider is told count as well.
-        "reply": request.reply.model_json_schema(),
+        "reply": full_schema(request.reply),
         "settings": {
             "temperature": settings.temperature,
             "thinking_tokens": settings.thinking_tokens,

@@ -10,6 +10,7 @@ what it wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
@@ -42,18 +43,29 @@ def reply_schema(reply: type[BaseModel]) -> Schema:
         reply: The type.
 
     Returns:
-        The schema, of type object.
+        The schema, of type object; the same object each time, which is not to be changed.
 
     Raises:
         ReplyTypeError: If a field is a dictionary or takes anything, if the type cannot end or is too large.
     """
     try:
-        document = reply.model_json_schema(mode="validation")
+        document = full_schema(reply)
     except PydanticInvalidForJsonSchema as error:
         raise ReplyTypeError(reply.__name__, "", f"has no JSON schema: {error.message}") from error
     schema = _Writer(reply.__name__, document.get("$defs", {})).write(document, "", ())
     if schema is None:
         raise ReplyTypeError(reply.__name__, "", "contains itself in a field that must be there, without end")
+    return schema
+
+
+def full_schema(reply: type[BaseModel]) -> Schema:
+    """All that pydantic says of a reply type; the same object each time, which is not to be changed."""
+    return _made_once(reply)
+
+
+@cache  # a question needs it several times
+def _made_once(reply: Any) -> Schema:
+    schema: Schema = reply.model_json_schema(mode="validation")
     return schema
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,6 +34,7 @@ FOR_EVER = itertools.repeat
 Told: TypeAlias = Answer | str | Callable[[str], str] | None
 """An answer, a reply, what is made of the rules' reply, or that reply as it is."""
 
+FOOLED = Assessment(issues=["it holds before the robot moved"], justification="", score=6.0).model_dump_json()
 REPLIES = {"tasks.write": TasksReply, "oracles.write": OraclesReply, "plan.write": PlanReply}
 
 
@@ -69,6 +72,12 @@ def read_question(asked: Asked) -> Question:
     return Question(what, item, inputs, asked)
 
 
+def attempt(number: int) -> Callable[[str], str]:
+    """A candidate that differs from the others: what was said about the same one would be said again."""
+    start = re.compile(r'("description":"|"step":\d+,"instruction":")')
+    return lambda reply: start.sub(rf"\g<1>attempt {number}: ", reply)
+
+
 def blocked(kind: str) -> Answer:
     """An answer whose reply was blocked."""
     return gemini_answer(finish="SAFETY") if kind == "gemini" else openai_answer("", finish="content_filter")
@@ -93,6 +102,7 @@ class RulesAnswers:
         self._kind = kind
         self._rules = RulesModel({task.name: (task.scene, task.problem) for task in libero_10()})
         self._instead: dict[tuple[str, str | None], Iterator[Told]] = {}
+        self._replies: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
     def instead(self, what: str, answers: Iterable[Told], item: str | None = None) -> None:
@@ -100,7 +110,7 @@ class RulesAnswers:
         self._instead[what, item] = iter(answers)
 
     def __call__(self, asked: Asked) -> Answer:
-        """Answer one request."""
+        """Answer one request, so long after it came as is said: what the rules take is a part of it."""
         question = read_question(asked)
         with self._lock:
             self.questions.append(question)
@@ -112,14 +122,18 @@ class RulesAnswers:
         if told is None:
             told = self.by_rules(question)
         answer = said(self._kind, told if isinstance(told, str) else told(self.by_rules(question)))
-        return replace(answer, wait_s=self.delays.get(question.what, 0.0))
+        passed_s = time.monotonic() - asked.at
+        return replace(answer, wait_s=max(0.0, self.delays.get(question.what, 0.0) - passed_s))
 
     def by_rules(self, question: Question) -> str:
         """The reply of the rules."""
-        prompt = prompts()[question.what]
-        about = (prompt.role, question.what, LATEST, prompt.system, prompt.question)
-        request: Request[Any] = Request(*about, question.inputs, question.reply)
-        return self._rules.ask(request).text
+        key = (question.what, json.dumps(question.inputs))
+        if key not in self._replies:
+            prompt = prompts()[question.what]
+            about = (prompt.role, question.what, LATEST, prompt.system, prompt.question)
+            request: Request[Any] = Request(*about, question.inputs, question.reply)
+            self._replies[key] = self._rules.ask(request).text
+        return self._replies[key]
 
     def count(self, what: str, item: str | None = None) -> int:
         """How often something was asked."""

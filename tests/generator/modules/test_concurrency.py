@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
-import re
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,10 @@ from generator.replies import Assessment
 from generator.team import Team, Transcript
 from tests.generator.models.server import Answer, ModelServer
 from tests.generator.modules.answers import (
+    FOOLED,
     FOR_EVER,
     RulesAnswers,
+    attempt,
     blocked,
     content_of,
     instructions,
@@ -36,7 +36,6 @@ from tests.generator.modules.answers import (
 from tests.generator.rules.scenes import libraries
 
 BUSY = Answer("", 503)
-FOOLED = Assessment(issues=["it holds before the robot moved"], justification="", score=6.0)
 N_PLANS = 5
 
 
@@ -56,21 +55,15 @@ def plans_of(team: Team, progress: Any = None) -> list[PlanOutcome]:
     return list(write_plans(team, instructions(N_PLANS), known.tasks, known.oracles, progress=progress))
 
 
-def attempt(number: int) -> Callable[[str], str]:
-    """A candidate that differs from the others: what was said about the same one would be said again."""
-    start = re.compile(r'("description":"|"step":\d+,"instruction":")')
-    return lambda reply: start.sub(rf"\g<1>attempt {number}: ", reply)
-
-
 def make_difficult(answers: RulesAnswers) -> None:
     """Second rounds, bad replies and failures for some of the items."""
     answers.instead("oracles.write", [attempt(1), attempt(2)], item="close")
-    answers.instead("oracles.assess.hacker", [FOOLED.model_dump_json()] * 2, item="close")
+    answers.instead("oracles.assess.hacker", [FOOLED] * 2, item="close")
     answers.instead("oracles.write", ["no JSON", BUSY, None], item="turn_on")
     answers.instead("oracles.judge.library", [BUSY, None])
     for number, one in enumerate(instructions(N_PLANS)):
         answers.instead("plan.write", map(attempt, range(number)), item=one.name)
-        answers.instead("plan.assess.logic", [FOOLED.model_dump_json()] * number, item=one.name)
+        answers.instead("plan.assess.logic", [FOOLED] * number, item=one.name)
         answers.instead("plan.judge", [BUSY] * (number % 2), item=one.name)
 
 
