@@ -18,6 +18,7 @@
         ├── BadReplyError             an answer came, but not what was asked for
         │   ├── EmptyReplyError       nothing in it
         │   ├── UnfinishedReplyError  the model stopped for a reason of its own
+        │   ├── OversizedAnswerError  larger than any reply that is taken
         │   ├── ProseError            words around the answer
         │   └── MalformedReplyError   not the JSON that was asked for, with paths
         ├── TransportError            the server may do better later
@@ -224,6 +225,18 @@ class UnfinishedReplyError(BadReplyError):
     def __init__(self, model: str, reason: str) -> None:
         self.reason = reason
         super().__init__(f"{model}: stopped early: {quote(reason)[1:-1]}")
+
+
+class OversizedAnswerError(BadReplyError):
+    """The answer is larger than any reply that is taken; the rest was not read.
+
+    Args:
+        model: The model that was asked.
+        limit: How many bytes were read.
+    """
+
+    def __init__(self, model: str, limit: int) -> None:
+        super().__init__(f"{model}: the answer is larger than {limit >> 20} MiB")
 
 
 class ProseError(BadReplyError):

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from generator.errors import (
     EmptyReplyError,
+    MalformedReplyError,
     ModelError,
     PromptBlockedError,
     SafetyBlockError,
@@ -18,6 +19,7 @@ from generator.errors import (
 )
 from generator.models.answering import answer
 from generator.models.base import Reply, Request, Settings, Usage, Value
+from generator.models.envelopes import GeminiEnvelope
 from generator.models.keys import Key
 from generator.models.prompt import data_part
 from generator.models.schema import Schema, reply_schema
@@ -30,6 +32,7 @@ from generator.models.transport import (
     status_error,
     trusted,
 )
+from mango_trace.errors import Problem
 
 DEFAULT_URL: Final = "https://generativelanguage.googleapis.com"
 """Google's endpoint. Given in full, so that no environment variable leads elsewhere."""
@@ -98,7 +101,7 @@ class GeminiModel:
         content = types.Content(role="user", parts=[types.Part(text=request.question), types.Part(text=data)])
 
         async def generate() -> Any:
-            async with http_client() as http:
+            async with http_client(GeminiEnvelope) as http:
                 client = genai.Client(
                     vertexai=False,
                     api_key=self._key.reveal(),
@@ -126,6 +129,9 @@ class GeminiModel:
             failure = self._refused(error)
         except (json.JSONDecodeError, ValidationError, genai.errors.UnknownApiResponseError):
             failure = ServerError(self._name, 200, "the answer is none of this API")
+        except RecursionError:  # of the reply, which the SDK reads too; the answer around it was seen before
+            nested = Problem("", "nested too deeply")
+            failure = MalformedReplyError(self._name, request.reply.__name__, [nested])
         except Exception as error:
             failure = network_error(error, self._name, self._base_url)
             if failure is None:

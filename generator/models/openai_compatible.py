@@ -17,6 +17,7 @@ from generator.errors import (
 )
 from generator.models.answering import answer
 from generator.models.base import Reply, Request, Settings, Usage, Value
+from generator.models.envelopes import OpenAIEnvelope
 from generator.models.keys import Key
 from generator.models.prompt import data_part
 from generator.models.schema import Schema, reply_schema
@@ -105,7 +106,7 @@ class OpenAICompatibleModel:
 
         async def complete() -> Any:
             async with (
-                http_client() as http,
+                http_client(OpenAIEnvelope) as http,
                 openai.AsyncOpenAI(
                     base_url=self._base_url,
                     api_key=self._key.reveal() if self._key else _NO_KEY,
@@ -182,6 +183,6 @@ def _usage(completion: Any) -> Usage:
     return Usage(
         calls=1,
         input_tokens=counted.prompt_tokens or 0,
-        reply_tokens=(counted.completion_tokens or 0) - thinking,
+        reply_tokens=max(0, (counted.completion_tokens or 0) - thinking),  # some servers count apart
         thinking_tokens=thinking,
     )

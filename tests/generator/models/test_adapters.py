@@ -209,13 +209,6 @@ def test_time_to_wait(api: Api) -> None:
     assert waits == [2.5, 34.0 if api.kind == "gemini" else 0.0]
 
 
-@pytest.mark.parametrize("body", ["<html>gateway</html>", "[]", '"text"', "{}"])
-def test_an_answer_that_is_none(api: Api, body: str) -> None:
-    api.answers(Answer(body))
-    with pytest.raises((ServerError, EmptyReplyError)):
-        api.model.ask(ask())
-
-
 def test_hangs_up(api: Api) -> None:
     api.answers(Answer(hang_up=True))
     with pytest.raises(ConnectionFailedError, match=r"no connection to http://127\.0\.0\.1"):
