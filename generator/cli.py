@@ -94,13 +94,14 @@ def library(
     """
     from generator.folder import OracleFolder
     from generator.generation import Generation
+    from generator.progress import Display
     from generator.rules import Reading
     from generator.targets import resolve
 
     variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out, Reading(reading))
     found = resolve(targets)
-    with _team(config, folder, found, Reading(reading)) as team:
-        run = Generation(team, folder, variant=variant)
+    with _team(config, folder, found, Reading(reading)) as team, Display(None, "item") as display:
+        run = Generation(team, folder, variant=variant, progress=display.show)
         _write_libraries(run, found, ("I", "II") if only is None else (only,))
     print_problems(run.problems)
     click.echo(f"{out}: {len(folder.tasks())} atomic tasks, {len(folder.oracles())} atomic oracles")
@@ -148,23 +149,23 @@ def oracles(
     of tasks whose budget was spent are kept in OUT.work. Exit code 3 if any task has no accepted oracle; the
     others are written.
     """
-    from tqdm import tqdm
-
     from generator.folder import OracleFolder
     from generator.generation import Generation
+    from generator.progress import Display
     from generator.rules import Reading
     from generator.targets import resolve
 
     variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out, Reading(reading))
     found = resolve(targets)
     results: list[PlanResult] = []
-    with _team(config, folder, found, Reading(reading)) as team:
-        run = Generation(team, folder, variant=variant, gate_of=_gates(traces))
+    with _team(config, folder, found, Reading(reading)) as team, Display(len(found), "task") as display:
+        run = Generation(team, folder, variant=variant, gate_of=_gates(traces), progress=display.show)
         _write_libraries(run, found, _modules(variant) if only is None else (only,))
         if only in (None, "III"):
             announce_compiling()
-            bar = tqdm(run.write_plans(found), total=len(found), unit="task", disable=None)
-            results.extend(bar)
+            for result in run.write_plans(found):
+                results.append(result)
+                display.done()
     if only in ("I", "II"):
         print_problems(run.problems)
         click.echo(f"{out}: {len(folder.tasks())} atomic tasks, {len(folder.oracles())} atomic oracles")
@@ -222,38 +223,43 @@ def _team(config: str, folder: OracleFolder, targets: Sequence[Target], reading:
     from generator.models.base import Usage
     from generator.team import Team, Transcript
 
-    members = _by_rules(targets) if config == _RULES else _by_models(config, folder.calls)
+    members, concurrency = _by_rules(targets) if config == _RULES else _by_models(config, folder.calls)
     folder.work.mkdir(parents=True, exist_ok=True)
     with Transcript(folder.transcript) as transcript:
-        team = Team(members, transcript, reading.data)
+        team = Team(members, transcript, reading.data, concurrency)
         try:
             yield team
+        except KeyboardInterrupt:
+            click.echo("interrupted; the same command goes on where it stopped", err=True)
+            sys.exit(130)
         finally:
             used = sum(team.usage().values(), start=Usage())
             click.echo(f"{used.calls} calls, {used.tokens} tokens, {used.cost_usd:.2f} USD", err=True)
 
 
-def _by_rules(targets: Sequence[Target]) -> dict[str, Member]:
+def _by_rules(targets: Sequence[Target]) -> tuple[Mapping[str, Member], int]:
+    from generator.models.pace import CONCURRENCY
     from generator.prompting import ROLES
     from generator.rules.model import RulesModel
     from generator.targets import Scenes
     from generator.team import Member
 
     model = RulesModel(Scenes(targets))
-    return {role: Member(model) for role in ROLES}
+    return {role: Member(model) for role in ROLES}, CONCURRENCY
 
 
-def _by_models(config: str, calls: Path) -> Mapping[str, Member]:
+def _by_models(config: str, calls: Path) -> tuple[Mapping[str, Member], int]:
     from generator.models.config import read_profile
     from generator.models.opening import open_models
     from generator.team import Member
 
     chosen = read_profile(config)
     models = open_models(chosen, calls)
-    return {
+    members: dict[str, Member] = {
         role: Member(model, chosen.by_role[role].settings, chosen.by_role[role].prompt_version)
         for role, model in models.items()
     }
+    return members, chosen.concurrency
 
 
 def _variant(*, baseline: bool, ablate: str | None) -> Variant:

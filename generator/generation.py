@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,7 +10,7 @@ from generator.errors import NotAcceptedError, UnwrittenError
 from generator.folder import OracleFolder
 from generator.gate import Gate, evidence_of
 from generator.modules.oracles import Oracles, write_oracles
-from generator.modules.plans import write_plan
+from generator.modules.plans import Instruction, PlanOutcome, write_plans
 from generator.modules.tasks import Tasks, write_tasks
 from generator.modules.variant import WHOLE, Variant
 from generator.negotiation import instructions_of
@@ -156,50 +156,99 @@ class Generation:
             raise UsageError(
                 f"{self._folder.path}: no libraries there; mango-trace generate library writes them"
             )
-        libraries = link(tasks, oracles, source=str(self._folder.path)) if tasks and oracles else None
-        for target in targets:
-            try:
-                yield self._write_plan(target, tasks, oracles, libraries)
-            except MangoTraceError as error:
-                yield PlanResult(target.name, "error", why=str(error))
-
-    def _write_plan(
-        self, target: Target, tasks: Tasks, oracles: Oracles, libraries: Libraries | None
-    ) -> PlanResult:
-        gate = self._gate_of(target)
-        used = libraries if self._variant.task_library and self._variant.oracle_library else None
-        proofs: dict[str, Proof | None] = {}
-
-        def evidence(oracle: FineGrainedOracle) -> list[str]:
-            if gate is not None and oracle.digest not in proofs:
-                proofs[oracle.digest] = gate.prove(target.name, oracle, used)
-            return evidence_of(proofs.get(oracle.digest))
-
-        found = write_plan(
+        whole = self._variant.task_library and self._variant.oracle_library
+        libraries = link(tasks, oracles, source=str(self._folder.path)) if whole else None
+        targets, unread = tuple(targets), dict[str, MangoTraceError]()
+        shown = {target.name: _Evidence(target, self._gate_of(target), libraries) for target in targets}
+        written = write_plans(
             self._team,
-            target.instruction,
-            target.scene,
+            _instructions(targets, shown, unread),
             tasks,
             oracles,
-            evidence=evidence,
             variant=self._variant,
-            name=target.name,
             progress=self._progress,
         )
-        if found.candidate is None or not found.accepted:
-            if found.candidate is not None:
-                self._folder.keep_unproven(target.name, found.candidate)
-            why = "; ".join(instructions_of(found.rounds[-1]))
-            return PlanResult(target.name, "unproven", len(found.rounds), why=why)
-        self._folder.keep_plan(target.name, found.candidate)
-        evidence(found.candidate)  # a variant that asks no evidence is measured by it all the same
-        proof = proofs.get(found.candidate.digest)
-        if gate is None or proof is None:
-            return PlanResult(target.name, "accepted", len(found.rounds))
-        record = record_of(proof, evaluator=EVALUATOR, traces=str(gate.place))
+        found = next(written, None)  # with the first, all scenes were read, or could not be
+        for target in targets:
+            if target.name in unread or found is None:
+                yield PlanResult(target.name, "error", why=str(unread[target.name]))
+                continue
+            try:
+                yield self._keep(found, shown[target.name])
+            except MangoTraceError as error:
+                yield PlanResult(target.name, "error", why=str(error))
+            found = next(written, None)
+
+    def _keep(self, found: PlanOutcome, shown: _Evidence) -> PlanResult:
+        """Write what came of a task."""
+        if found.outcome is None:
+            return PlanResult(found.instruction.name, "error", why=str(found.error))
+        task, outcome = found.instruction.name, found.outcome
+        if outcome.candidate is None or not outcome.accepted:
+            if outcome.candidate is not None:
+                self._folder.keep_unproven(task, outcome.candidate)
+            why = "; ".join(instructions_of(outcome.rounds[-1]))
+            return PlanResult(task, "unproven", len(outcome.rounds), why=why)
+        self._folder.keep_plan(task, outcome.candidate)
+        # A variant that asks for no evidence is measured by it all the same.
+        proof = shown.proof(outcome.candidate)
+        if proof is None:
+            return PlanResult(task, "accepted", len(outcome.rounds))
+        record = record_of(proof, evaluator=EVALUATOR, traces=shown.traces)
         write_proofs(self._folder.path, [record])
-        return PlanResult(target.name, "accepted", len(found.rounds), record, "; ".join(proof.reasons))
+        return PlanResult(task, "accepted", len(outcome.rounds), record, "; ".join(proof.reasons))
 
     def _refused(self, what: str, candidate: Tasks | Oracles, corrections: Sequence[str]) -> NotAcceptedError:
         kept = self._folder.keep_unproven(what.replace(" ", "_"), candidate) if candidate else None
         return NotAcceptedError(what, corrections, kept)
+
+
+class _Evidence:
+    """What the traces of a task say against an oracle; each oracle is tried once.
+
+    Args:
+        target: The task.
+        gate: Where its traces are, if there are any.
+        libraries: The libraries that oracles refer to.
+    """
+
+    def __init__(self, target: Target, gate: Gate | None, libraries: Libraries | None) -> None:
+        self._task, self._gate, self._libraries = target.name, gate, libraries
+        self._proofs: dict[str, Proof | None] = {}
+
+    @property
+    def traces(self) -> str:
+        """Where the traces are."""
+        return "" if self._gate is None else str(self._gate.place)
+
+    def proof(self, oracle: FineGrainedOracle) -> Proof | None:
+        """What traces show of an oracle; ``None`` if there are none."""
+        if self._gate is not None and oracle.digest not in self._proofs:
+            self._proofs[oracle.digest] = self._gate.prove(self._task, oracle, self._libraries)
+        return self._proofs.get(oracle.digest)
+
+    def __call__(self, oracle: FineGrainedOracle) -> list[str]:
+        """What speaks against an oracle."""
+        return evidence_of(self.proof(oracle))
+
+
+def _instructions(
+    targets: Iterable[Target], shown: Mapping[str, _Evidence], unread: dict[str, MangoTraceError]
+) -> Iterator[Instruction]:
+    """Read the scenes of tasks, one after the other: a simulator may not be made in two threads at once.
+
+    Args:
+        targets: The tasks.
+        shown: What traces say, by task.
+        unread: Gets the tasks that have no scene, with the reason.
+
+    Yields:
+        The instructions of the others.
+    """
+    for target in targets:
+        try:
+            scene = target.scene
+        except MangoTraceError as error:
+            unread[target.name] = error
+        else:
+            yield Instruction(target.name, target.instruction, scene, shown[target.name])

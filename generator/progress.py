@@ -85,12 +85,12 @@ class Display:
     It is on stderr, and nowhere if that is no terminal: what a command prints can be piped.
 
     Args:
-        total: How many items there are.
+        total: How many items there are; ``None`` if that is not known.
         unit: What an item is.
         stream: Where it is shown; ``None`` is stderr.
     """
 
-    def __init__(self, total: int, unit: str, stream: TextIO | None = None) -> None:
+    def __init__(self, total: int | None, unit: str, stream: TextIO | None = None) -> None:
         from tqdm import tqdm
 
         self._bar: tqdm[Any] = tqdm(total=total, unit=unit, file=stream, disable=None, dynamic_ncols=True)

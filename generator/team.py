@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from generator.errors import StoppedError
 from generator.models.base import LanguageModel, Request, Settings, Usage, Value
 from generator.models.pace import CONCURRENCY
 from generator.prompting import LATEST, check_version, mentions, prompts
 from mango_trace.errors import UsageError
+
+_BLOCK: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,14 @@ class Transcript:
     """Calls as JSON lines, one after the other as they are answered.
 
     Args:
-        path: The file; lines are added at its end. ``None`` keeps nothing.
+        path: The file; lines are added at its end. A last one that was cut off is removed. ``None`` keeps
+            nothing.
     """
 
     def __init__(self, path: Path | None) -> None:
         self._lock = threading.Lock()
+        if path is not None:
+            _end_at_line(path)
         self._file = None if path is None else path.open("a", encoding="utf-8")
 
     def add(self, entry: Mapping[str, Any]) -> None:
@@ -163,3 +169,20 @@ class Team:
         """What was used so far, by what was asked; recorded calls use nothing."""
         with self._lock:
             return dict(self._usage)
+
+
+def _end_at_line(path: Path) -> None:
+    """Cut a file after its last whole line."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end > 0:
+            start = max(0, end - _BLOCK)
+            file.seek(start)
+            whole = file.read(end - start).rfind(b"\n")
+            if whole >= 0:
+                file.truncate(start + whole + 1)
+                return
+            end = start
+        file.truncate(0)

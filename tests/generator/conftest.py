@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mango_trace.store import Dataset
+from mango_trace.store.extract import extract_traces
 from tests.generator.models.server import ModelServer
+from tests.generator.rules.scenes import SAMPLE
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +45,12 @@ def server() -> Iterator[ModelServer]:
         yield running
     finally:
         running.close()
+
+
+@pytest.fixture(scope="session")
+def five_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset with one failed run of each of five tasks: nothing can be proven on them, in no time."""
+    source, target = Dataset(SAMPLE), tmp_path_factory.mktemp("tasks") / "five"
+    failed = {one.metadata.task: one for one in source.records if one.metadata.ended == "truncated"}
+    list(extract_traces(source, list(failed.values())[:5], target))
+    return target

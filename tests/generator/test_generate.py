@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from generator.folder import OracleFolder
+from generator.generation import Generation
 from generator.models.base import Request
 from generator.models.cassette import Cassette
-from generator.prompting import LATEST, prompts
+from generator.prompting import LATEST, ROLES, prompts
 from generator.replies import Assessment, OraclesReply, TasksReply
 from generator.rules.model import RulesModel
+from generator.targets import Scenes, resolve
 from generator.team import Member, Team, Transcript
 from mango_trace.cli.main import cli
-from mango_trace.errors import UnknownNameError, UsageError
+from mango_trace.errors import SceneError, UnknownNameError, UsageError
 from mango_trace.oracle import read_oracle, read_oracles, read_tasks
 from mango_trace.proving import read_proofs
 from mango_trace.shipped import shipped
@@ -99,6 +104,20 @@ def test_a_task_that_cannot_be_written_is_a_row_and_the_others_are_written(tmp_p
     assert (out / f"{good['task']}.json").exists()
     lines = (tmp_path / "out.work" / "transcript.jsonl").read_text().splitlines()
     assert any("NotUnderstoodError" in json.loads(line).get("error", "") for line in lines)
+
+
+def test_tasks_without_a_scene_are_rows_at_their_places(written, tmp_path):
+    def nowhere():
+        raise SceneError("there is none")
+
+    targets = resolve([str(SAMPLE)])[:5]
+    given = [replace(one, read=nowhere) if place in (1, 4) else one for place, one in enumerate(targets)]
+    shutil.copytree(written, tmp_path / "out")
+    team = Team({role: Member(RulesModel(Scenes(targets))) for role in ROLES}, Transcript(None))
+    results = list(Generation(team, OracleFolder(tmp_path / "out")).write_plans(given))
+    assert [one.task for one in results] == [one.name for one in given]
+    assert [one.outcome for one in results] == ["accepted", "error", "accepted", "accepted", "error"]
+    assert {one.why for one in results if one.outcome == "error"} == {"there is none"}
 
 
 def test_two_switches_that_exclude_each_other_are_refused(tmp_path):
@@ -283,3 +302,22 @@ def content(folder: Path) -> dict[str, bytes]:
 def transcript(folder: Path) -> list[dict]:
     text = (folder.with_name(f"{folder.name}.work") / "transcript.jsonl").read_text()
     return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_line_that_was_cut_off_goes(tmp_path):
+    """A run that is killed may leave one at the end of its transcript; others can be read all the same."""
+    path = tmp_path / "t.jsonl"
+    for before, kept in (
+        ("", ""),
+        ('{"a": 1}\n', '{"a": 1}\n'),
+        ('{"a": 1}\n{"b', '{"a": 1}\n'),
+        ('{"b', ""),
+    ):
+        path.write_text(before)
+        with Transcript(path) as transcript:
+            transcript.add({"c": 1})
+        assert path.read_text() == kept + '{"c": 1}\n'
+    path.write_text('{"a": 1}\n' + "x" * 200_000)
+    with Transcript(path) as transcript:
+        transcript.add({"c": 1})
+    assert path.read_text() == '{"a": 1}\n{"c": 1}\n'

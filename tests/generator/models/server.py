@@ -54,6 +54,7 @@ class ModelServer:
         asked: The requests in the order in which they arrived.
         answered: Of these, those whose answers were sent to the end.
         most_at_once: Most requests that were there at one moment.
+        on_answered: Called after each answer, with how many there were.
     """
 
     def __init__(self) -> None:
@@ -61,6 +62,7 @@ class ModelServer:
         self.asked: list[Asked] = []
         self.answered: list[Asked] = []
         self.most_at_once = 0
+        self.on_answered: Callable[[int], None] = lambda _: None
         self._here = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -111,6 +113,7 @@ class ModelServer:
         if not answer.hang_up and self._send(handler, answer):
             with self._lock:
                 self.answered.append(asked)
+                self.on_answered(len(self.answered))
 
     def _send(self, handler: BaseHTTPRequestHandler, answer: Answer) -> bool:
         """Send an answer; says whether all of it went out."""
