@@ -179,8 +179,8 @@ class _Writer:
 
     def _oracles(self, tasks: Tasks) -> dict[str, Any]:
         found: LibraryOutcome = write_oracles(self._team, tasks, variant=self._variant)
-        for error in sorted(found.errors.values(), key=is_answer):  # first what is no result
-            raise error
+        if found.errors:
+            raise min(found.errors.values(), key=is_answer)  # one that is no result, if there is one
         why = "" if found.accepted else "; ".join(found.rulings[-1].corrections if found.rulings else ())
         return {
             "document": oracles_as_data(found.oracles) or None,

@@ -1,20 +1,15 @@
-"""Models that answer by rules: behind an OpenAI-compatible server on loopback, or out of order when told."""
+"""Models that answer by rules, and are out of order when told."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler
 
 from generator.errors import ProseError, ServerError
 from generator.models.base import Reply, Request, Usage
-from generator.prompting import LATEST, prompts
-from generator.replies import Assessment, OraclesReply, PlanReply, Ruling, TasksReply
 from generator.rules.model import RulesModel
 from generator.targets import Scenes, Target
-from tests.generator.models.server import Asked, ModelServer, openai_answer
 
 PROFILE = """
 [roles.generator]
@@ -41,44 +36,7 @@ prices = {{ input_usd = 1.0, output_usd = 10.0 }}
 [retries]
 tries = 1
 """
-"""A profile of that server."""
-
-_REPLIES = (TasksReply, OraclesReply, PlanReply, Assessment, Ruling)
-
-
-class RulesServer(ModelServer):
-    """Answers by rules.
-
-    Args:
-        targets: Tasks whose scenes it knows.
-    """
-
-    def __init__(self, targets: Sequence[Target]) -> None:
-        self._rules = RulesModel(Scenes(targets))
-        self._questions = {prompt.question: name for name, prompt in prompts().items()}
-        super().__init__()
-
-    def _answer(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
-        body = json.loads(content)
-        with self._lock:
-            self.asked.append(Asked(handler.path, {}, body))
-        text = self._said(body)
-        handler.close_connection = True
-        handler.send_response(200)
-        handler.send_header("content-length", str(len(text.encode())))
-        handler.send_header("content-type", "application/json")
-        handler.end_headers()
-        handler.wfile.write(text.encode())
-
-    def _said(self, body: dict) -> str:
-        system, user = body["messages"]
-        question, *_, data = [part["text"] for part in user["content"]]
-        name = self._questions[question]
-        form = body["response_format"]["json_schema"]["name"]
-        (reply,) = [one for one in _REPLIES if one.__name__ == form]
-        role = prompts()[name].role
-        request = Request(role, name, LATEST, system["content"], question, json.loads(data), reply)
-        return json.dumps(openai_answer(self._rules.ask(request).text).body)
+"""A profile of a server that speaks OpenAI's API."""
 
 
 class RulesProvider:

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 from generator.study.__main__ import study
 from mango_trace.shipped import shipped
-from tests.generator.study.by_rules import PROFILE, RulesServer
+from tests.generator.study.by_rules import PROFILE
+from tests.remote import free_port
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = shipped("datasets") / "libero-10-sample"
@@ -57,9 +58,8 @@ def test_searches_are_printed_and_kept_under_a_name(tmp_path):
 
 
 def test_a_model_that_cannot_be_asked_is_a_problem_and_other_runs_are_reported(tmp_path):
-    server, profile = RulesServer(()), tmp_path / "gone.toml"
-    profile.write_text(PROFILE.format(url=server.url))
-    server.close()
+    profile = tmp_path / "gone.toml"
+    profile.write_text(PROFILE.format(url=f"http://127.0.0.1:{free_port()}"))
     done = run(
         "rq4", SAMPLE, "--config", "rules", "--config", profile, "--runs", 1, "--out", tmp_path,
         "--format", "json", exit_code=3,

@@ -20,7 +20,8 @@ from generator.study.subsets import Searches, search
 from generator.targets import resolve
 from mango_trace.errors import SpecificationError, UsageError
 from mango_trace.shipped import shipped
-from tests.generator.study.by_rules import PROFILE, RulesProvider, RulesServer
+from tests.generator.modules.answers import RulesAnswers
+from tests.generator.study.by_rules import PROFILE, RulesProvider
 
 SAMPLE = shipped("datasets") / "libero-10-sample"
 
@@ -67,14 +68,11 @@ def test_every_configuration_writes(configuration, targets, tmp_path):
     assert tasks_in(run)
 
 
-def test_models_and_rules_take_the_same_way(targets, tmp_path):
-    server = RulesServer(targets)
-    try:
-        path = tmp_path / "served.toml"
-        path.write_text(PROFILE.format(url=server.url))
-        by_model = complete(Plan(str(path), MANGO, targets[:1], tmp_path), 1)
-    finally:
-        server.close()
+def test_models_and_rules_take_the_same_way(server, targets, tmp_path):
+    server.script = RulesAnswers("openai")
+    path = tmp_path / "served.toml"
+    path.write_text(PROFILE.format(url=server.url))
+    by_model = complete(Plan(str(path), MANGO, targets[:1], tmp_path), 1)
     by_rules = complete(Plan(RULES, MANGO, targets[:1], tmp_path), 1)
     for name, part in parts(by_model).items():
         assert part.document == parts(by_rules)[name].document
@@ -124,6 +122,10 @@ def test_an_answer_that_is_none_is_a_result(provider, profile, targets, tmp_path
     run = complete(Plan(profile, MANGO, targets, tmp_path), 1)
     assert all(part.document is None and not part.accepted for part in run.plans.values())
     assert all("JSON alone was asked for" in part.why for part in run.plans.values())
+    provider.prose = {"oracles.write"}
+    without = complete(Plan(profile, MANGO, targets, tmp_path), 3)
+    assert (without.oracles.accepted, without.oracles.document) == (False, None)
+    assert "JSON alone was asked for" in without.oracles.why
     provider.prose = {"tasks.write"}
     nothing = complete(Plan(profile, MANGO, targets, tmp_path), 2)
     assert "JSON alone" in nothing.tasks.why
