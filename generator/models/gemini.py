@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -73,7 +74,7 @@ class GeminiModel:
 
     def ask(self, request: Request[Value]) -> Reply[Value]:
         """Answer one request; see :class:`generator.models.base.LanguageModel`."""
-        schema = gemini_schema(reply_schema(request.reply))
+        schema = _sdk_schema(request.reply)
         data = data_part(request.inputs)
         return answer(
             self._name,
@@ -83,7 +84,7 @@ class GeminiModel:
             lambda response, usage: self._key.redact(self._text(response, request.settings, usage)),
         )
 
-    def _send(self, request: Request[Value], schema: Schema, data: str) -> Any:
+    def _send(self, request: Request[Value], schema: Any, data: str) -> Any:
         genai = sdk("google.genai")
         types = genai.types
         settings = request.settings
@@ -95,7 +96,7 @@ class GeminiModel:
             temperature=settings.temperature,
             max_output_tokens=settings.reply_tokens,
             response_mime_type="application/json",
-            response_schema=types.Schema.model_validate(schema),
+            response_schema=schema,
             thinking_config=types.ThinkingConfig(**thinking),
         )
         content = types.Content(role="user", parts=[types.Part(text=request.question), types.Part(text=data)])
@@ -169,6 +170,12 @@ class GeminiModel:
 
     def __repr__(self) -> str:
         return f"GeminiModel({self._name!r})"
+
+
+@cache  # every question of that type needs it
+def _sdk_schema(reply: Any) -> Any:
+    """A reply type as the SDK has schemas; it changes none."""
+    return sdk("google.genai").types.Schema.model_validate(gemini_schema(reply_schema(reply)))
 
 
 def gemini_schema(schema: Schema) -> Schema:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -101,6 +102,16 @@ def ratios(answers: RulesAnswers, team: Team) -> dict[str, float]:
     return found
 
 
+@pytest.fixture
+def settled() -> Iterator[None]:
+    """As the command does: what is there and stays is not looked through for garbage."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("settled")
 def test_wall_time_is_that_of_the_critical_path(kind: str, server: ModelServer, tmp_path: Path) -> None:
     """Of some runs the best: what else this machine does makes some longer, and none shorter.
 
