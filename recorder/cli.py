@@ -34,7 +34,7 @@ Examples:
     "--policy",
     default="scripted",
     show_default=True,
-    help="noop, random, replay or scripted; ws://host:port of a policy that openpi's protocol serves; "
+    help="noop, random, replay or scripted; ws://host:port or gr00t://host:port of a served policy; "
     "package.module:name of your own Python object, which is imported; lerobot:FOLDER of a pretrained one.",
 )
 @click.option("--episodes", type=click.IntRange(1), default=1, show_default=True, help="Per task.")

@@ -24,7 +24,7 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--replan-steps",
         type=click.IntRange(1),
-        help="Actions of each chunk that are played [default: 5 of a served policy's, else all].",
+        help="Actions of each chunk that are played [default: 5 of openpi's, 8 of GR00T's, else all].",
     )
     @click.option(
         "--image-size",

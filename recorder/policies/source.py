@@ -19,16 +19,16 @@ from recorder.policies.python import PythonModel, find
 from recorder.policies.registry import POLICIES
 from recorder.policies.wire.deadlines import Deadlines
 
-Kind = Literal["openpi", "python", "lerobot"]
+Kind = Literal["openpi", "gr00t", "python", "lerobot"]
 
-FORMS: Final = ("ws://host:port", "package.module:name", "lerobot:FOLDER")
+FORMS: Final = ("ws://host:port", "gr00t://host:port", "package.module:name", "lerobot:FOLDER")
 """Forms of sources, as the command line takes them."""
 
-REPLAN_STEPS: Final = 5
-"""Actions of a served chunk that are played where nothing else is said, as in openpi's loop."""
+REPLAN_STEPS: Final = {"openpi": 5, "gr00t": 8}
+"""Actions of a served chunk that are played where nothing else is said, as in the projects' own loops."""
 
 IMAGE_SIZE: Final = 256
-"""Pixels a side of rendered images where nothing else is said, as in openpi's loop."""
+"""Pixels a side of rendered images where nothing else is said, as in those loops."""
 
 _LEROBOT: Final = "lerobot:"
 _PYTHON: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -87,7 +87,7 @@ class PolicySource:
             return PythonModel(self.address)
         if self.kind == "lerobot":
             return LerobotModel(Path(self.address))
-        model: Model = _wire().OpenpiModel(self.address, self.deadlines, self.expected)
+        model: Model = _wire(self.kind)[0](self.address, self.deadlines, self.expected)
         return model
 
 
@@ -113,7 +113,9 @@ def resolve(text: str, options: PolicyOptions) -> PolicySource | None:
             raise UsageError(f"policy {text} takes no name, version, chunks or images")
         return None
     if text.startswith(("ws://", "wss://")):
-        return _served(text, options)
+        return _served("openpi", text, options)
+    if text.startswith("gr00t://"):
+        return _served("gr00t", text, options)
     if text.startswith(_LEROBOT):
         return _lerobot(text, options)
     if _PYTHON.fullmatch(text):
@@ -121,12 +123,12 @@ def resolve(text: str, options: PolicyOptions) -> PolicySource | None:
     raise UnknownNameError("policy", text, (*POLICIES, *FORMS))
 
 
-def _served(url: str, options: PolicyOptions) -> PolicySource:
-    wire = _wire()
-    name: str = wire.shown(url)
+def _served(kind: Kind, url: str, options: PolicyOptions) -> PolicySource:
+    connection, shown = _wire(kind)
+    name: str = shown(url)
     version, expected = options.version, None
     if version is None:
-        model = wire.OpenpiModel(url, options.deadlines)
+        model = connection(url, options.deadlines)
         try:
             expected, metadata = model.connect()
         finally:
@@ -139,11 +141,11 @@ def _served(url: str, options: PolicyOptions) -> PolicySource:
                 name,
             )
     source = PolicySource(
-        kind="openpi",
+        kind=kind,
         address=url,
         name=name,
         version=version,
-        replan_steps=REPLAN_STEPS,
+        replan_steps=REPLAN_STEPS[kind],
         image_size=IMAGE_SIZE,
         deadlines=options.deadlines,
         expected=expected,
@@ -201,12 +203,16 @@ def _asked(source: PolicySource, options: PolicyOptions) -> PolicySource:
     )
 
 
-def _wire() -> Any:
-    """The module that speaks openpi's protocol."""
+def _wire(kind: Kind) -> tuple[Any, Any]:
+    """What speaks the protocol of a served policy, and what shows its address."""
     try:
+        if kind == "gr00t":
+            from recorder.policies.wire import gr00t
+
+            return gr00t.Gr00tModel, gr00t.shown
         from recorder.policies.wire import openpi
     except ModuleNotFoundError as error:
         raise UsageError(
             f"a served policy needs the extra 'wire' ({error}); pip install 'mango-trace[wire]' brings it"
         ) from error
-    return openpi
+    return openpi.OpenpiModel, openpi.shown
