@@ -109,7 +109,7 @@ def test_a_class_is_made_once_and_reset_for_each_episode_and_breaks_alone(module
 
 
 @pytest.mark.libero
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_policy_that_is_gone_for_good_stops_the_recording(module, tmp_path, workers):
     out = tmp_path / "runs"
     result = record(f"{module}:Gone", out, "--horizon", 2, "--episodes", 6, "--workers", workers)
