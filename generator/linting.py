@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +12,7 @@ from mango_trace.errors import BadInputError, MangoTraceError
 from mango_trace.evaluation.oracle_files import NamedOracle, OracleSet
 from mango_trace.oracle import FineGrainedOracle, Libraries, compile_oracle
 from mango_trace.predicates.catalogue import CATALOGUE
-from mango_trace.workers import worker_pool
+from mango_trace.workers import each
 
 Given: TypeAlias = tuple[tuple[NamedOracle, ...], Libraries | None]
 """Oracles that are meant for a task, and their libraries."""
@@ -54,16 +53,13 @@ def lint_targets(
         for target, given in work:
             yield _lint(target, given)
         return
-    pool = worker_pool(min(workers, len(work)))
-    try:
-        futures = [pool.submit(_lint, target, given) for target, given in work]
-        for (target, _), future in zip(work, futures, strict=True):
-            try:
-                yield future.result()
-            except BrokenProcessPool:
-                yield Linted(target.name, target.suite, error="the process that looked at it died")
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    found: dict[str, Linted] = {}
+    for (target, _), linted in each(_lint_given, work, workers):
+        killed = Linted(target.name, target.suite, error="the process that looked at it was killed, twice")
+        found[target.name] = linted or killed
+        while targets and targets[0].name in found:  # those that come early wait for their turn
+            yield found[targets[0].name]
+            targets = targets[1:]
 
 
 def _given(target: Target, oracles: OracleSet) -> Given:
@@ -71,6 +67,10 @@ def _given(target: Target, oracles: OracleSet) -> Given:
     found = oracles.for_task(target.name, target.instruction)
     own = tuple(named for named in found if named.name == target.name)
     return own or found, oracles.libraries
+
+
+def _lint_given(work: tuple[Target, Given | None]) -> Linted:
+    return _lint(*work)
 
 
 def _lint(target: Target, given: Given | None) -> Linted:

@@ -6,8 +6,17 @@ import multiprocessing
 import os
 import signal
 import threading
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing.connection import wait
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
+from typing import Final, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_AHEAD: Final = 8
+"""Items given out for each process: they work on while this one does something with the results."""
 
 
 def worker_pool(workers: int) -> ProcessPoolExecutor:
@@ -24,6 +33,50 @@ def worker_pool(workers: int) -> ProcessPoolExecutor:
     )
 
 
+def each(
+    work: Callable[[Item], Result], items: Sequence[Item], workers: int
+) -> Iterator[tuple[Item, Result | None]]:
+    """Work on items in processes of their own.
+
+    When a process is killed, what was out is done again, one item at a time.
+
+    Args:
+        work: What is done with an item; it and its results travel between processes.
+        items: The items.
+        workers: Processes.
+
+    Yields:
+        Each item once with its result, as they come; ``None`` where the process was killed twice.
+    """
+    waiting = list(reversed(items))
+    while waiting:
+        suspects = list((yield from _in_processes(work, waiting, min(workers, len(waiting)), _AHEAD)))
+        while suspects:
+            for item in (yield from _in_processes(work, suspects, 1, 1)):
+                yield item, None
+
+
+def _in_processes(
+    work: Callable[[Item], Result], waiting: list[Item], workers: int, ahead: int
+) -> Generator[tuple[Item, Result], None, tuple[Item, ...]]:
+    """Work on items from the end of a list; returns those that were out when a process was killed."""
+    pool = worker_pool(workers)
+    running: dict[Future[Result], Item] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < ahead * workers:
+                future = pool.submit(work, waiting[-1])
+                running[future] = waiting.pop()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                result = future.result()
+                yield running.pop(future), result
+    except BrokenProcessPool:
+        return tuple(running.values())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return ()
+
+
 def _follow_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -32,5 +85,5 @@ def _follow_parent() -> None:
 
 
 def _end_with(sentinel: int) -> None:
-    wait([sentinel])
+    connection.wait([sentinel])
     os._exit(1)

@@ -15,9 +15,7 @@ import logging
 import os
 import socket
 import uuid
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
@@ -32,12 +30,11 @@ from mango_trace.evaluation.shard import (
     judge_shard,
 )
 from mango_trace.store.location import is_remote
-from mango_trace.workers import worker_pool
+from mango_trace.workers import each
 
 RETRIES: Final = 3
 """How often Ray judges a shard again whose worker or node was lost."""
 
-_AHEAD: Final = 8  # shards given out for each process: workers judge on while rows are committed
 _REACHED_WITHIN_S: Final = 10.0
 _STARTED_WITHIN_S: Final = 300.0
 _STORE_BYTES: Final = 512 << 20
@@ -80,34 +77,8 @@ def local(shards: Sequence[Shard], workers: int | None) -> Iterator[ShardResult]
     if workers in (None, 1) or len(shards) <= 1:
         yield from map(judge_shard, shards)
         return
-    waiting = list(reversed(shards))
-    while waiting:
-        suspects = list((yield from _in_processes(waiting, min(workers, len(waiting)), _AHEAD)))
-        while suspects:
-            for shard in (yield from _in_processes(suspects, 1, 1)):
-                yield broken_shard(shard, "the process that judged it was killed, twice: out of memory?")
-
-
-def _in_processes(
-    waiting: list[Shard], workers: int, ahead: int
-) -> Generator[ShardResult, None, tuple[Shard, ...]]:
-    """Judge shards from the end of a list; returns those that were out when a process was killed."""
-    pool = worker_pool(workers)
-    running: dict[Future[ShardResult], Shard] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < ahead * workers:
-                future = pool.submit(judge_shard, waiting[-1])
-                running[future] = waiting.pop()
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                result = future.result()
-                del running[future]
-                yield result
-    except BrokenProcessPool:
-        return tuple(running.values())
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-    return ()
+    for shard, result in each(judge_shard, shards, workers):
+        yield result or broken_shard(shard, "the process that judged it was killed, twice: out of memory?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def test_every_task_has_a_row_even_if_a_process_dies():
     targets = resolve([str(SAMPLE)])[:2]
     dying = Target("dies", "", targets[0].instruction, None, _die)
     found = list(lint_targets([dying, *targets], workers=1 + 1))
-    assert found[0] == Linted("dies", "", error="the process that looked at it died")
+    assert found[0] == Linted("dies", "", error="the process that looked at it was killed, twice")
     assert [one.task for one in found] == ["dies", *(target.name for target in targets)]
 
 
