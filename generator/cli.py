@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from generator.modules.variant import Variant
     from generator.rules import Reading
     from generator.targets import Target
-    from generator.team import Member, Team
+    from generator.team import Team
 
 _RULES: Final = "rules"
 
@@ -158,8 +158,9 @@ def oracles(
     variant, folder = _variant(baseline=baseline, ablate=ablate), OracleFolder(out, Reading(reading))
     found = resolve(targets)
     results: list[PlanResult] = []
+    gates = _Gates(traces, found)
     with _team(config, folder, found, Reading(reading)) as team, Display(len(found), "task") as display:
-        run = Generation(team, folder, variant=variant, gate_of=_gates(traces), progress=display.show)
+        run = Generation(team, folder, variant=variant, gate_of=gates, progress=display.show)
         _write_libraries(run, found, _modules(variant) if only is None else (only,))
         if only in (None, "III"):
             announce_compiling()
@@ -171,10 +172,13 @@ def oracles(
         click.echo(f"{out}: {len(folder.tasks())} atomic tasks, {len(folder.oracles())} atomic oracles")
         sys.exit(3 if run.problems else 0)
     print_rows([_row(result) for result in results], output_format)
+    print_problems(gates.problems)
     accepted = sum(result.outcome == "accepted" for result in results)
     proven = sum(result.proof is not None and result.proof.outcome == "proven" for result in results)
     click.echo(f"{out}: {accepted} of {len(results)} oracles written, {proven} proven on traces", err=True)
-    sys.exit(0 if accepted == len(results) else 3)
+    if accepted < len(results) and folder.calls.exists():
+        click.echo(f"the same call gives the same: answers are kept in {folder.calls}", err=True)
+    sys.exit(0 if accepted == len(results) and not gates.problems else 3)
 
 
 def _write_libraries(run: Any, targets: Sequence[Target], modules: Sequence[str]) -> None:
@@ -204,29 +208,45 @@ def _row(result: PlanResult) -> dict[str, Any]:
     }
 
 
-def _gates(traces: Path | None) -> Callable[[Target], Gate | None]:
-    """Where the traces of a task are: in the dataset that was given, or in the one that named it."""
-    from generator.gate import Gate
+class _Gates:
+    """Where the traces of tasks are: in the dataset that was given, or in those that name them.
 
-    gates: dict[Path, Gate] = {}
+    Args:
+        traces: The dataset that was given, if one was.
+        targets: The tasks.
 
-    def gate_of(target: Target) -> Gate | None:
-        place = traces or target.dataset
-        return None if place is None else gates.setdefault(place, Gate(place))
+    Raises:
+        DatasetError: There is no such dataset; said before anything is asked.
+    """
 
-    return gate_of
+    def __init__(self, traces: Path | None, targets: Sequence[Target]) -> None:
+        from generator.gate import Gate
+
+        self._traces = traces
+        places = {traces or target.dataset for target in targets} - {None}
+        self._gates = {place: Gate(place) for place in places if place is not None}
+
+    def __call__(self, target: Target) -> Gate | None:
+        place = self._traces or target.dataset
+        return None if place is None else self._gates[place]
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """Traces and scenes that could not be read."""
+        return [problem for gate in self._gates.values() for problem in gate.problems]
 
 
 @contextmanager
 def _team(config: str, folder: OracleFolder, targets: Sequence[Target], reading: Reading) -> Iterator[Team]:
     """Who answers. Calls of models are kept in the folder, so that none is repeated."""
+    from generator.members import members_of
     from generator.models.base import Usage
     from generator.team import Team, Transcript
 
-    members, concurrency = _by_rules(targets) if config == _RULES else _by_models(config, folder.calls)
+    members = members_of(config, targets, folder.calls)
     folder.work.mkdir(parents=True, exist_ok=True)
     with Transcript(folder.transcript) as transcript:
-        team = Team(members, transcript, reading.data, concurrency)
+        team = Team(members.by_role, transcript, reading.data, members.concurrency)
         try:
             yield team
         except KeyboardInterrupt:
@@ -235,31 +255,6 @@ def _team(config: str, folder: OracleFolder, targets: Sequence[Target], reading:
         finally:
             used = sum(team.usage().values(), start=Usage())
             click.echo(f"{used.calls} calls, {used.tokens} tokens, {used.cost_usd:.2f} USD", err=True)
-
-
-def _by_rules(targets: Sequence[Target]) -> tuple[Mapping[str, Member], int]:
-    from generator.models.pace import CONCURRENCY
-    from generator.prompting import ROLES
-    from generator.rules.model import RulesModel
-    from generator.targets import Scenes
-    from generator.team import Member
-
-    model = RulesModel(Scenes(targets))
-    return {role: Member(model) for role in ROLES}, CONCURRENCY
-
-
-def _by_models(config: str, calls: Path) -> tuple[Mapping[str, Member], int]:
-    from generator.models.config import read_profile
-    from generator.models.opening import open_models
-    from generator.team import Member
-
-    chosen = read_profile(config)
-    models = open_models(chosen, calls)
-    members: dict[str, Member] = {
-        role: Member(model, chosen.by_role[role].settings, chosen.by_role[role].prompt_version)
-        for role, model in models.items()
-    }
-    return members, chosen.concurrency
 
 
 def _variant(*, baseline: bool, ablate: str | None) -> Variant:

@@ -51,16 +51,15 @@ class NotAcceptedError(MangoTraceError):
 
     Args:
         what: What was to be written.
-        corrections: What was still wrong with it.
-        kept: Where the last candidate is, if there is one.
+        why: What was still wrong with it.
+        kept: Where the candidate is that came nearest, if there is one.
     """
 
     exit_code = 3
 
-    def __init__(self, what: str, corrections: Sequence[str], kept: Path | None) -> None:
-        found = "; ".join(corrections) or "nobody said why"
-        where = f"; the last candidate is {kept}" if kept else ""
-        super().__init__(f"no library of {what} was accepted: {found}{where}")
+    def __init__(self, what: str, why: str, kept: Path | None) -> None:
+        where = f"; what came nearest is {kept}" if kept else ""
+        super().__init__(f"no library of {what} was accepted: {why or 'nobody said why'}{where}")
 
 
 class UnwrittenError(MangoTraceError):

@@ -19,13 +19,16 @@ from generator.modules.oracles import Oracles, oracles_as_data
 from generator.modules.tasks import Tasks, as_data
 from generator.rules.readings import Reading
 from mango_trace.errors import BadInputError, UsageError
-from mango_trace.oracle import FineGrainedOracle, read_oracles, read_tasks
+from mango_trace.evaluation.oracle_files import PROOFS
+from mango_trace.oracle import AtomicTask, FineGrainedOracle, read_oracle, read_oracles, read_tasks
 from mango_trace.oracle.document import FrozenModel, load, read_text, validate
 from mango_trace.oracle.model import Text
+from mango_trace.proving import forget_proof
 from mango_trace.store.layout import write_atomically
 
 _TASKS: Final = "atomic_tasks.json"
 _ORACLES: Final = "atomic_oracles.json"
+_RESERVED: Final = frozenset({_TASKS, _ORACLES, PROOFS})
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,()'-]{0,199}")
 
 
@@ -134,17 +137,47 @@ class OracleFolder:
         """
         return _write(self.path / file_name(task), _data(oracle))
 
-    def keep_unproven(self, name: str, candidate: BaseModel | Tasks | Oracles) -> Path:
-        """Write the best of what nobody accepted; nothing reads it again.
+    def plan(self, task: str) -> FineGrainedOracle | None:
+        """The oracle of a task, ``None`` if there is none.
+
+        Raises:
+            SpecificationError: It is damaged.
+            BadInputError: The name of the task cannot be that of a file.
+        """
+        path = self.path / file_name(task)
+        return read_oracle(path) if path.exists() else None
+
+    def withdraw_plan(self, task: str) -> None:
+        """Put the oracle of a task, which traces refute, where nothing judges by it; its proof goes.
+
+        Raises:
+            BadInputError: The name of the task cannot be that of a file.
+        """
+        there = self.path / file_name(task)
+        withdrawn = self.work / "refuted"
+        withdrawn.mkdir(parents=True, exist_ok=True)
+        there.replace(withdrawn / there.name)
+        forget_proof(self.path, task)
+
+    def keep_unproven(self, task: str, candidate: FineGrainedOracle) -> Path:
+        """Write the best oracle that nobody accepted; nothing reads it again.
 
         Returns:
             The file.
 
         Raises:
-            BadInputError: The name cannot be that of a file.
+            BadInputError: The name of the task cannot be that of a file.
         """
-        data = _data(candidate) if isinstance(candidate, BaseModel) else [_data(one) for one in candidate]
-        return _write(self.work / "unproven" / file_name(name), data)
+        return _write(self.work / "unproven" / file_name(task), _data(candidate))
+
+    def keep_refused(self, library: Tasks | Oracles) -> Path:
+        """Write a library that nobody accepted; nothing reads it again.
+
+        Returns:
+            The file.
+        """
+        name = _TASKS if isinstance(library[0], AtomicTask) else _ORACLES
+        return _write(self.work / "unproven" / name, [_data(one) for one in library])
 
     def _covered(self) -> _Covered:
         path = self.work / "covered.json"
@@ -157,11 +190,12 @@ def file_name(task: str) -> str:
     """Name of the file with a task's oracle.
 
     Raises:
-        BadInputError: The name of the task leads elsewhere or nowhere.
+        BadInputError: The name of the task leads elsewhere or nowhere, or is that of another file.
     """
-    if _FILE_NAME.fullmatch(task) is None:
-        raise BadInputError(f"task {task!r}: no file can have this name")
-    return f"{task}.json"
+    name = f"{task}.json"
+    if _FILE_NAME.fullmatch(task) is None or name.casefold() in _RESERVED:
+        raise BadInputError(f"task {task!r}: no oracle's file can have this name")
+    return name
 
 
 def _digest(tasks: Tasks) -> str:

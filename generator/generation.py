@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from generator.errors import NotAcceptedError, UnwrittenError
-from generator.folder import OracleFolder
+from generator.folder import OracleFolder, file_name
 from generator.gate import Gate, evidence_of
 from generator.modules.oracles import Oracles, write_oracles
 from generator.modules.plans import Instruction, PlanOutcome, write_plans
 from generator.modules.tasks import Tasks, write_tasks
 from generator.modules.variant import WHOLE, Variant
-from generator.negotiation import instructions_of
 from generator.progress import Progress
 from generator.rules.errors import NotUnderstoodError
 from generator.targets import Target
@@ -103,7 +102,7 @@ class Generation:
         if found is None:
             return existing
         if found.candidate is None or not found.accepted:
-            raise self._refused("atomic tasks", found.candidate or (), instructions_of(found.rounds[-1]))
+            raise self._refused("atomic tasks", found.candidate or (), found.why)
         self._folder.keep_tasks(found.candidate, missing)
         return found.candidate
 
@@ -134,8 +133,8 @@ class Generation:
         if found.errors:
             raise UnwrittenError("oracles of atomic tasks", found.errors, len(tasks))
         if not found.accepted:
-            corrections = found.rulings[-1].corrections if found.rulings else ()
-            raise self._refused("atomic oracles", found.oracles, corrections)
+            why = "; ".join(found.rulings[-1].corrections) if found.rulings else ""
+            raise self._refused("atomic oracles", found.oracles, why)
         self._folder.keep_oracles(found.oracles)
         return found.oracles
 
@@ -187,8 +186,10 @@ class Generation:
         if outcome.candidate is None or not outcome.accepted:
             if outcome.candidate is not None:
                 self._folder.keep_unproven(task, outcome.candidate)
-            why = "; ".join(instructions_of(outcome.rounds[-1]))
-            return PlanResult(task, "unproven", len(outcome.rounds), why=why)
+            earlier = self._folder.plan(task)
+            if earlier is not None and shown(earlier):
+                self._folder.withdraw_plan(task)
+            return PlanResult(task, "unproven", len(outcome.rounds), why=outcome.why)
         self._folder.keep_plan(task, outcome.candidate)
         # A variant that asks for no evidence is measured by it all the same.
         proof = shown.proof(outcome.candidate)
@@ -198,9 +199,9 @@ class Generation:
         write_proofs(self._folder.path, [record])
         return PlanResult(task, "accepted", len(outcome.rounds), record, "; ".join(proof.reasons))
 
-    def _refused(self, what: str, candidate: Tasks | Oracles, corrections: Sequence[str]) -> NotAcceptedError:
-        kept = self._folder.keep_unproven(what.replace(" ", "_"), candidate) if candidate else None
-        return NotAcceptedError(what, corrections, kept)
+    def _refused(self, what: str, candidate: Tasks | Oracles, why: str) -> NotAcceptedError:
+        kept = self._folder.keep_refused(candidate) if candidate else None
+        return NotAcceptedError(what, why, kept)
 
 
 class _Evidence:
@@ -240,13 +241,14 @@ def _instructions(
     Args:
         targets: The tasks.
         shown: What traces say, by task.
-        unread: Gets the tasks that have no scene, with the reason.
+        unread: Gets the tasks that have no scene, or no name for a file, with the reason.
 
     Yields:
         The instructions of the others.
     """
     for target in targets:
         try:
+            file_name(target.name)  # before anything is paid for it
             scene = target.scene
         except MangoTraceError as error:
             unread[target.name] = error

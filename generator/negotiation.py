@@ -24,10 +24,12 @@ class Feedback(Generic[Candidate]):
     Attributes:
         previous: The last candidate, or ``None`` in the first round.
         instructions: What to change in it.
+        turn: Number of the round that it is for.
     """
 
     previous: Candidate | None = None
     instructions: tuple[str, ...] = ()
+    turn: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,14 @@ class Outcome(Generic[Candidate]):
     candidate: Candidate | None
     accepted: bool
     rounds: tuple[Round[Candidate], ...]
+
+    @property
+    def why(self) -> str:
+        """What is wrong with a candidate that was not accepted; of the last round where there is none."""
+        if self.accepted or not self.rounds:
+            return ""
+        own = [one for one in self.rounds if one.candidate is not None and one.candidate is self.candidate]
+        return "; ".join(instructions_of((own or self.rounds)[-1]))
 
 
 Write = Callable[[Feedback[Candidate]], tuple[Candidate | None, Sequence[str]]]
@@ -119,7 +129,7 @@ def negotiate(
                 progress(number, found)
             if found.accepted:
                 return Outcome(found.candidate, True, tuple(rounds))
-            feedback = Feedback(found.candidate or feedback.previous, instructions_of(found))
+            feedback = Feedback(found.candidate or feedback.previous, instructions_of(found), number + 1)
     best = max(rounds, key=lambda one: one.score, default=None)
     return Outcome(best.candidate if best else None, False, tuple(rounds))
 

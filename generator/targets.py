@@ -69,7 +69,7 @@ def resolve(names: Sequence[str], *, known: Iterable[Benchmark] | None = None) -
         known: The benchmarks; those that are installed, when not given.
 
     Returns:
-        The tasks, each once: traces and scene are those of the first that names it.
+        The tasks, each once: traces and scene are those of the first dataset that has it.
 
     Raises:
         UnknownNameError: A name is none of these.
@@ -81,6 +81,8 @@ def resolve(names: Sequence[str], *, known: Iterable[Benchmark] | None = None) -
     for name in names:
         for target in _named(name, known):
             other = found.setdefault(target.name, target)
+            if other.dataset is None and target.dataset is not None:
+                found[target.name] = target
             if other.instruction != target.instruction:
                 raise UsageError(
                     f"two tasks {target.name!r}: one says {other.instruction!r}, "

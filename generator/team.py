@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Self
 
-from generator.errors import StoppedError
+from generator.errors import ModelError, StoppedError
 from generator.models.base import LanguageModel, Request, Settings, Usage, Value
 from generator.models.pace import CONCURRENCY
 from generator.prompting import LATEST, check_version, mentions, prompts
@@ -111,13 +111,14 @@ class Team:
         self._stopped = threading.Event()
         self._usage: dict[str, Usage] = {}
 
-    def ask(self, what: str, inputs: Mapping[str, Any], reply: type[Value]) -> Value:
+    def ask(self, what: str, inputs: Mapping[str, Any], reply: type[Value], turn: int = 1) -> Value:
         """Ask a question.
 
         Args:
             what: Name of its prompt.
             inputs: What it is about: JSON data.
             reply: Type of the reply.
+            turn: Which time it is asked in a negotiation.
 
         Returns:
             The reply, validated.
@@ -139,6 +140,7 @@ class Team:
             inputs=inputs,
             reply=reply,
             settings=member.settings,
+            turn=turn,
         )
         entry: dict[str, Any] = {
             "when": datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -151,15 +153,21 @@ class Team:
         try:
             answer = member.model.ask(request)
         except Exception as error:
+            spent = error.usage if isinstance(error, ModelError) else None
+            if spent is not None:
+                entry["usage"] = asdict(spent)
+                self._count(what, spent)
             self._transcript.add({**entry, "error": f"{type(error).__name__}: {error}"})
             raise
         said = {"reply": answer.text, "usage": asdict(answer.usage), "replayed": answer.replayed}
         self._transcript.add({**entry, **said})
-        if answer.replayed:
-            return answer.value  # it was paid when it was recorded
-        with self._lock:
-            self._usage[what] = self._usage.get(what, Usage()) + answer.usage
+        if not answer.replayed:  # else it was paid when it was recorded
+            self._count(what, answer.usage)
         return answer.value
+
+    def _count(self, what: str, usage: Usage) -> None:
+        with self._lock:
+            self._usage[what] = self._usage.get(what, Usage()) + usage
 
     def stop(self) -> None:
         """Ask nothing more: what others are about to ask is refused."""

@@ -42,6 +42,8 @@ class Request(Generic[Value]):
             model as JSON data, apart from our text, and is never formatted into it.
         reply: Type of the reply.
         settings: How to answer.
+        turn: Which time this is asked in a negotiation. It is not sent: what is asked again is answered anew,
+            and not from the record of the time before.
     """
 
     role: str
@@ -52,6 +54,7 @@ class Request(Generic[Value]):
     inputs: Mapping[str, Any]
     reply: type[Value]
     settings: Settings = field(default_factory=Settings)
+    turn: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,9 @@ class Budget:
     def settle(self, most: Usage, taken: Usage) -> None:
         """Replace what a call had set aside by what it took."""
         with self._lock:
-            self._reserved = self._reserved + _negative(most)
+            left = self._reserved + _negative(most)
+            # Sums of dollars leave a rest; with nothing in flight nobody would give it back.
+            self._reserved = left if left.calls > 0 else Usage()
             self._spent = self._spent + taken
             self._lock.notify_all()
 

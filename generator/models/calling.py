@@ -8,7 +8,15 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic
 
-from generator.errors import BadReplyError, DeadlineError, ModelError, SetupError, TransportError
+from generator.errors import (
+    BadReplyError,
+    DeadlineError,
+    ModelError,
+    RateLimitedError,
+    ServerError,
+    SetupError,
+    TransportError,
+)
 from generator.models.base import LanguageModel, Reply, Request, Settings, Usage, Value
 from generator.models.budget import Budget, Prices
 from generator.models.pace import Pace
@@ -20,6 +28,9 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 _LOG = logging.getLogger(__name__)
+
+_FAILED: Final = 400
+"""Lowest HTTP status that says so."""
 
 _OVERHEAD_TOKENS: Final = 256
 """What a server adds to a question: marks of roles and parts."""
@@ -149,9 +160,8 @@ class _Answer(Generic[Value]):
             # The time of this try was what was left; who asks knows the time of all.
             raise DeadlineError(self._model.name, self._request.settings.deadline_s) from None
         except ModelError as error:
-            # What a server refused or failed is not billed; a reply that does not say its tokens may be.
             taken = error.usage or Usage(calls=0 if isinstance(error, SetupError) else 1)
-            known = taken.tokens > 0 or isinstance(error, TransportError | SetupError)
+            known = taken.tokens > 0 or _is_free(error)
             raise
         finally:
             taken = replace(taken, cost_usd=self._prices.cost(taken))
@@ -183,6 +193,13 @@ class _Answer(Generic[Value]):
     def _say(self, state: RetryCallState) -> None:
         error: Any = state.outcome.exception() if state.outcome else None
         _LOG.info("asking %s again (try %d): %s", self._model.name, state.attempt_number + 1, error)
+
+
+def _is_free(error: ModelError) -> bool:
+    """Whether a server said that it did not answer; one that was lost on the way may bill all the same."""
+    if isinstance(error, ServerError):
+        return error.status >= _FAILED
+    return isinstance(error, SetupError | RateLimitedError)
 
 
 def _most(request: Request[Any], prices: Prices) -> Usage:

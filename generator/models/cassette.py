@@ -47,11 +47,13 @@ class Cassette:
     Args:
         folder: The folder; it is made when the first call is kept.
         model: Who answers what is not there; :class:`NoModel` to replay only.
+        endpoint: Where the model is, if models of its name may be elsewhere too.
     """
 
-    def __init__(self, folder: Path, model: LanguageModel) -> None:
+    def __init__(self, folder: Path, model: LanguageModel, endpoint: str = "") -> None:
         self._folder = folder
         self._model = model
+        self._endpoint = endpoint
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = {}
 
@@ -66,7 +68,7 @@ class Cassette:
         Raises:
             CassetteError: If the recorded call is damaged.
         """
-        identity = _identity(request, self.name)
+        identity = _identity(request, self.name, self._endpoint)
         name = _digest(identity)
         path = self._folder / f"{name}.json"
         with self._lock:
@@ -126,19 +128,21 @@ class NoModel:
         )
 
 
-def digest(request: Request[Any], model: str) -> str:
+def digest(request: Request[Any], model: str, endpoint: str = "") -> str:
     """Digest of all that an answer depends on: the whole request but for its deadline, and the model."""
-    return _digest(_identity(request, model))
+    return _digest(_identity(request, model, endpoint))
 
 
 def _digest(identity: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, ensure_ascii=True).encode()).hexdigest()
 
 
-def _identity(request: Request[Any], model: str) -> dict[str, Any]:
+def _identity(request: Request[Any], model: str, endpoint: str) -> dict[str, Any]:
     settings = request.settings
     return {
         "model": model,
+        **({"endpoint": endpoint} if endpoint else {}),
+        **({"turn": request.turn} if request.turn > 1 else {}),
         "role": request.role,
         "task": request.task,
         "prompt_version": request.prompt_version,

@@ -118,7 +118,7 @@ class Roles(FrozenModel):
 
 
 class BudgetConfig(FrozenModel):
-    """Most that a run may spend.
+    """Most that one call of the command may spend; what was answered before is kept, and costs nothing again.
 
     Attributes:
         calls: Requests, retries included.

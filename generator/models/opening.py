@@ -45,8 +45,13 @@ def open_models(
             model = NoModel(config.model)
         else:
             model = Calling(_adapter(config, environment), shared, config.known_prices, profile.retry, pace)
-        models[role] = model if cassette is None else Cassette(cassette, model)
+        models[role] = model if cassette is None else Cassette(cassette, model, _endpoint(config))
     return models
+
+
+def _endpoint(config: RoleConfig) -> str:
+    """Where a model is, and how it is held to a form: models of one name may answer differently."""
+    return "" if config.base_url is None else f"{config.api} {config.base_url} {config.structured}"
 
 
 def _adapter(config: RoleConfig, environment: Mapping[str, str]) -> LanguageModel:

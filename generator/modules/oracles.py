@@ -80,7 +80,8 @@ def write_oracles(
         wishes = tuple(dict.fromkeys((*problems, *rulings[-1].corrections))) if rulings else ()
         errors: dict[str, MangoTraceError] = {}
         asked = [task for task in tasks if task.id in todo]
-        given = [(task, Feedback(there[task.id] or None, wishes)) for task in asked]
+        turns = (number - 1) * variant.rounds[1]  # of earlier rounds
+        given = [(task, Feedback(there[task.id] or None, wishes, turns)) for task in asked]
         write = partial(_of_task, team, catalogue, variant, progress)
         for task, found in zip(asked, each(team, write, given), strict=True):
             if isinstance(found, MangoTraceError):
@@ -166,7 +167,7 @@ def _of_task(
             inputs["previous"] = oracles_as_data(told.previous)
         if told.instructions:
             inputs["corrections"] = list(told.instructions)
-        reply = team.ask("oracles.write", inputs, OraclesReply)
+        reply = team.ask("oracles.write", inputs, OraclesReply, start.turn + feedback.turn)
         try:
             text = reply.model_dump_json(by_alias=True, exclude_none=True)
             return parse_oracles(text, "reply"), ()

@@ -154,7 +154,7 @@ def write_plan(
             inputs["previous"] = feedback.previous.model_dump(mode="json", exclude_defaults=True)
         if feedback.instructions:
             inputs["corrections"] = list(feedback.instructions)
-        reply = team.ask("plan.write", inputs, PlanReply)
+        reply = team.ask("plan.write", inputs, PlanReply, feedback.turn)
         try:
             return parse_oracle(reply.model_dump_json(), "reply"), ()
         except SpecificationError as error:

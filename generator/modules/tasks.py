@@ -50,7 +50,7 @@ def write_tasks(
             inputs["previous"] = as_data(feedback.previous)
         if feedback.instructions:
             inputs["corrections"] = list(feedback.instructions)
-        reply = team.ask("tasks.write", inputs, TasksReply)
+        reply = team.ask("tasks.write", inputs, TasksReply, feedback.turn)
         try:
             return parse_tasks(reply.model_dump_json(), "reply"), ()
         except SpecificationError as error:

@@ -1,24 +1,17 @@
-"""Who answers in a run, and what the answers took."""
+"""What the answers of a run take, and what they depend on."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
 
 from generator.errors import ModelError
+from generator.members import RULES
 from generator.models.base import LanguageModel, Reply, Request, Usage, Value
 from generator.models.budget import Budget, Limits
 from generator.models.config import read_profile
-from generator.models.opening import open_models
 from generator.prompting import ROLES
 from generator.rules.model import RulesModel
-from generator.targets import Scenes, Target
-from generator.team import Member
-
-RULES: Final = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +76,6 @@ class Metered:
             raise
         self._meter.add(reply.usage, replayed=reply.replayed)
         return reply
-
-
-def members_of(
-    config: str, targets: Sequence[Target], calls: Path, meter: Meter, budget: Budget | None = None
-) -> dict[str, Member]:
-    """Who answers for each role.
-
-    Args:
-        config: ``rules``, the name of a profile, or a TOML file.
-        targets: Tasks whose scenes the rules may look at.
-        calls: Folder of recorded calls.
-        meter: Where answers are counted.
-        budget: What may be spent, where others spend of it too; ``None`` for the whole one of the profile.
-
-    Raises:
-        UnknownNameError: There is no such profile.
-        SpecificationError: The profile is wrong.
-        MissingKeyError: A key is not there.
-    """
-    if config == RULES:
-        rules = Metered(RulesModel(Scenes(targets)), meter)
-        return {role: Member(rules) for role in ROLES}
-    chosen = read_profile(config)
-    return {
-        role: Member(
-            Metered(model, meter), chosen.by_role[role].settings, chosen.by_role[role].prompt_version
-        )
-        for role, model in open_models(chosen, calls, budget=budget).items()
-    }
 
 
 def identity_of(config: str) -> str:

@@ -8,17 +8,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from generator.errors import BadReplyError, BlockedError, ModelError, TokenLimitError
 from generator.folder import file_name
+from generator.members import members_of
 from generator.modules.oracles import LibraryOutcome, Oracles, oracles_as_data, write_oracles
 from generator.modules.plans import write_plan
 from generator.modules.tasks import Tasks, as_data, write_tasks
-from generator.negotiation import Outcome, instructions_of
+from generator.negotiation import Outcome
 from generator.study.configurations import Configuration
-from generator.study.members import Meter, identity_of, members_of
+from generator.study.members import Meter, Metered, identity_of
 from generator.study.records import Part, Run, RunFolder
 from generator.targets import Target
 from generator.team import Team, Transcript
@@ -114,7 +116,7 @@ def _is_complete(plan: Plan, run: Run) -> bool:
 @contextmanager
 def _writer(plan: Plan, folder: RunFolder) -> Iterator[_Writer]:
     meter = Meter()
-    members = members_of(plan.config, plan.targets, folder.calls, meter)
+    members = members_of(plan.config, plan.targets, folder.calls, wrap=partial(Metered, meter=meter)).by_role
     folder.path.mkdir(parents=True, exist_ok=True)
     with Transcript(folder.transcript) as transcript:
         yield _Writer(plan, Team(members, transcript), meter)
@@ -223,7 +225,7 @@ def oracles_in(run: Run) -> Oracles:
 
 
 def _fields(found: Outcome[Any], document: Any) -> dict[str, Any]:
-    why = "; ".join(instructions_of(found.rounds[-1])) if found.rounds and not found.accepted else ""
+    why = found.why
     return {"document": document, "accepted": found.accepted, "rounds": len(found.rounds), "why": why}
 
 

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Final, Literal
@@ -14,9 +15,10 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import Field
 
+from generator.members import members_of
 from generator.modules.tasks import Tasks, write_tasks
 from generator.study.embedding import Embedding, library_similarity
-from generator.study.members import Meter, budget_of, identity_of, members_of
+from generator.study.members import Meter, Metered, budget_of, identity_of
 from generator.study.records import Amount, Count, read_document, write_document
 from generator.study.running import is_answer
 from generator.study.search import Limits, Subset, smallest_subset
@@ -196,7 +198,10 @@ class _Search:
 
     def _library(self, instructions: Sequence[str], name: str) -> Tasks:
         """A run of module I; empty where no usable library came."""
-        members = members_of(self._plan.config, (), self._folder / "calls" / name, self._meter, self._budget)
+        calls = self._folder / "calls" / name
+        members = members_of(
+            self._plan.config, (), calls, budget=self._budget, wrap=partial(Metered, meter=self._meter)
+        ).by_role
         try:
             found: Any = write_tasks(Team(members, self._transcript), instructions)
         except MangoTraceError as error:

@@ -2,7 +2,7 @@
 
 from mango_trace.proving.gate import Finding, KindScore, Limits, Proof
 from mango_trace.proving.mutants import Kind, Mutant
-from mango_trace.proving.records import ProofRecord, read_proofs, record_of, write_proofs
+from mango_trace.proving.records import ProofRecord, forget_proof, read_proofs, record_of, write_proofs
 from mango_trace.proving.run import ProofReport, prove, prove_all
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Proof",
     "ProofRecord",
     "ProofReport",
+    "forget_proof",
     "prove",
     "prove_all",
     "read_proofs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -113,5 +113,24 @@ def write_proofs(folder: Path, records: Iterable[ProofRecord]) -> None:
     """
     kept = {record.oracle: record for record in read_proofs(folder)}
     kept.update((record.oracle, record) for record in records)
+    _write(folder, kept)
+
+
+def forget_proof(folder: Path, oracle: str) -> None:
+    """Remove what was kept about an oracle, if anything.
+
+    Args:
+        folder: The folder of the oracles.
+        oracle: Name of the oracle's file.
+
+    Raises:
+        SpecificationError: What is there is damaged.
+    """
+    kept = {record.oracle: record for record in read_proofs(folder)}
+    if kept.pop(oracle, None) is not None:
+        _write(folder, kept)
+
+
+def _write(folder: Path, kept: Mapping[str, ProofRecord]) -> None:
     document = _Records(version=1, proofs=tuple(kept[name] for name in sorted(kept)))
     write_atomically(folder / PROOFS, (document.model_dump_json(indent=1) + "\n").encode())

@@ -54,9 +54,12 @@ def test_written_then_read_is_the_same(tmp_path):
     assert folder.oracles() == libraries.oracles
 
 
-@pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden", "a\0b", "x" * 201, "a\nb"])
+@pytest.mark.parametrize(
+    "name",
+    ["../evil", "a/b", "", ".hidden", "a\0b", "x" * 201, "a\nb", "proofs", "atomic_tasks", "Atomic_Oracles"],
+)
 def test_no_name_of_a_task_leads_out_of_the_folder(name):
-    with pytest.raises(BadInputError, match="no file can have this name"):
+    with pytest.raises(BadInputError, match="no oracle's file can have this name"):
         file_name(name)
 
 
@@ -71,3 +74,11 @@ def test_a_damaged_record_is_named(tmp_path):
 def test_beside_the_current_folder_there_is_a_place_too(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert OracleFolder(Path()).work == tmp_path.with_name(f"{tmp_path.name}.work")
+
+
+def test_what_is_refused_lies_where_nothing_judges_by_it(tmp_path):
+    folder, tasks = OracleFolder(tmp_path / "oracles"), write_tasks([OPEN])
+    kept = [folder.keep_refused(tasks), folder.keep_refused(write_oracles(tasks))]
+    assert [path.name for path in kept] == ["atomic_tasks.json", "atomic_oracles.json"]
+    assert {path.parent for path in kept} == {folder.work / "unproven"}
+    assert not folder.path.exists()

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from generator.errors import TokenLimitError
 from generator.folder import OracleFolder
 from generator.generation import Generation
-from generator.models.base import Request
+from generator.models.base import Request, Usage
 from generator.models.cassette import Cassette
 from generator.prompting import LATEST, ROLES, prompts
 from generator.replies import Assessment, OraclesReply, TasksReply
@@ -321,3 +322,66 @@ def test_a_line_that_was_cut_off_goes(tmp_path):
     with Transcript(path) as transcript:
         transcript.add({"c": 1})
     assert path.read_text() == '{"a": 1}\n{"c": 1}\n'
+
+
+def test_an_earlier_oracle_that_traces_refute_is_withdrawn(tmp_path, monkeypatch):
+    """It was accepted when there were no traces; now nothing may judge by it."""
+    root, out = make_dataset(tmp_path, 4), tmp_path / "out"
+    honest = RulesModel._plan
+
+    def forgetful(self, inputs):
+        reply = honest(self, inputs)
+        return reply.model_copy(update={"plan": reply.plan[:1]})
+
+    monkeypatch.setattr(RulesModel, "_plan", forgetful)
+    monkeypatch.setattr(RulesModel, "_logic", lambda *_: Assessment(issues=[], justification="", score=10))
+    monkeypatch.setattr(RulesModel, "_compliance", RulesModel._logic)
+    run("oracles", root, "--out", out, "--ablate", "reliability")
+    assert (out / f"{TASK}.json").exists()
+    run("oracles", root, "--out", out, exit_code=3)
+    assert not (out / f"{TASK}.json").exists()
+    assert (tmp_path / "out.work" / "refuted" / f"{TASK}.json").exists()
+    assert read_proofs(out) == ()
+
+
+def test_traces_that_cannot_be_read_are_no_proof(tmp_path):
+    root, out = make_dataset(tmp_path, 2), tmp_path / "out"
+    for chunk in root.glob("segments/*/states.zarr/*/state/qpos/c/*/*"):
+        chunk.write_bytes(b"damaged")
+    shown = run("oracles", root, "--out", out, "--format", "json", exit_code=3)
+    assert "no trace of the task can be judged" in shown
+    assert not (out / f"{TASK}.json").exists()
+
+
+def test_a_dataset_that_is_not_there_is_said_before_anything_is_asked(tmp_path):
+    out = tmp_path / "out"
+    run("oracles", SAMPLE, "--out", out, "--on", tmp_path / "nowhere", exit_code=3)
+    assert not out.exists()
+    assert not (tmp_path / "out.work").exists()
+
+
+def test_a_task_whose_name_is_that_of_a_library_is_an_error_before_anything_is_asked(tmp_path):
+    package, out = make_package(), tmp_path / "out"
+    root = make_dataset(tmp_path, 1, package=package)
+    with DatasetWriter(root) as writer:
+        writer.add(make_trace(package, seed=1, task="atomic_oracles"))
+    assert "1 of 2 oracles written" in run("oracles", root, "--out", out, exit_code=3)
+    assert read_oracles(out / "atomic_oracles.json")
+    assert sum(entry["what"] == "plan.write" for entry in transcript(out)) == 1
+
+
+def test_calls_that_failed_are_part_of_what_was_used(tmp_path):
+    class Costly:
+        name = "costly"
+
+        def ask(self, request):
+            error = TokenLimitError("costly", 100, 90, 100)
+            error.usage = Usage(calls=1, reply_tokens=100, cost_usd=0.5)
+            raise error
+
+    with Transcript(tmp_path / "t.jsonl") as transcript:
+        team = Team({"generator": Member(Costly())}, transcript)
+        with pytest.raises(TokenLimitError):
+            team.ask("tasks.write", {}, TasksReply)
+    assert team.usage()["tasks.write"].cost_usd == 0.5
+    assert json.loads((tmp_path / "t.jsonl").read_text())["usage"]["cost_usd"] == 0.5

@@ -50,6 +50,14 @@ def test_suites_datasets_and_tasks_in_any_mixture_each_once(tmp_path):
     assert target.scene == make_package().scene
 
 
+def test_a_dataset_gives_traces_to_a_task_that_was_named_before(tmp_path):
+    root = make_dataset(tmp_path, 1)
+    with DatasetWriter(root) as writer:
+        writer.add(make_trace(make_package(), seed=1, task="pour", instruction="pour it"))
+    found = {target.name: target.dataset for target in resolve(["kitchens", str(root)], known=[Kitchens()])}
+    assert found == {"stack": None, "pour": root, TASK: root}
+
+
 def test_a_name_that_is_nothing_names_what_is_near(tmp_path):
     with pytest.raises(UnknownNameError, match=r"no dataset, suite or task 'stakc'.*stack"):
         resolve(["stakc"], known=[Kitchens()])

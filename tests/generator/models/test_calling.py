@@ -202,3 +202,26 @@ def test_a_call_waits_for_what_others_give_back() -> None:
         budget.settle(most, most)
     with pytest.raises(BudgetSpentError, match="90 are used"):
         budget.reserve(Usage(1, reply_tokens=11))
+
+
+@pytest.mark.parametrize("script", [(Answer({}, hang_up=True),), (Answer({"candidates": 3, "choices": 3}),)])
+def test_what_was_lost_on_the_way_counts_with_the_most_it_could_take(api: Api, script: Any) -> None:
+    """A server that answered bills, whether or not its answer arrived or can be used."""
+    api.answers(*script)
+    budget = Budget(Limits())
+    with pytest.raises(ModelError):
+        Calling(api.model, budget, Prices(10.0, 100.0), Retries(2, 1, 0.01, 0.02)).ask(ask())
+    assert budget.spent.calls == 2
+    assert budget.spent.tokens > 2 * ask().settings.reply_tokens
+    assert budget.spent.cost_usd > 0
+
+
+def test_with_nothing_in_flight_nothing_is_set_aside() -> None:
+    """Sums of dollars leave a rest, and nobody would give it back."""
+    budget, most = Budget(Limits(usd=0.0615)), Usage(calls=1, cost_usd=0.0123)
+    for _ in range(4):
+        budget.reserve(most)
+    for _ in range(4):
+        budget.settle(most, most)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(budget.reserve, most).result(timeout=10)

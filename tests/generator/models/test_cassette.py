@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,9 @@ def test_damage_is_named(api: Api, tmp_path: Path, damage: Any) -> None:
     path.write_text(damage(json.loads(path.read_text())))
     with pytest.raises(CassetteError, match=path.name):
         Cassette(tmp_path, api.model).ask(ask())
+
+
+def test_what_is_asked_again_is_answered_anew(tmp_path: Path) -> None:
+    """A generator that was wrong is asked the same question in the next round: not its old answer again."""
+    assert digest(replace(ask(), turn=2), "m") != digest(ask(), "m")
+    assert digest(ask(), "m", "openai http://a/v1") != digest(ask(), "m", "openai http://b/v1")

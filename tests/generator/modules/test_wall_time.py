@@ -111,6 +111,7 @@ def settled() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("settled")
 def test_wall_time_is_that_of_the_critical_path(kind: str, server: ModelServer, tmp_path: Path) -> None:
     """Of some runs the best: what else this machine does makes some longer, and none shorter.

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from generator.errors import ModelError
+from generator.members import RULES
 from generator.models.cassette import Cassette
 from generator.study.configurations import MANGO, RQ1, RQ3, Configuration
 from generator.study.embedding import open_embedding
-from generator.study.members import RULES
 from generator.study.records import Part, Run
 from generator.study.running import Plan, complete, oracles_in, tasks_in
 from generator.study.search import Limits
@@ -39,7 +39,7 @@ def provider(targets, monkeypatch):
     def open_models(profile, calls, budget=None):
         return {role: Cassette(calls, running) for role in profile.by_role}
 
-    monkeypatch.setattr("generator.study.members.open_models", open_models)
+    monkeypatch.setattr("generator.members.open_models", open_models)
     return running
 
 
