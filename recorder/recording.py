@@ -190,6 +190,7 @@ class RecordedEnv:
         self._scene = ""
         self._init_state_id: int | None = None
         self._fault: str | None = None
+        self._waiting = False
 
     def __getattr__(self, name: str) -> Any:
         """Everything that is not recorded is the environment's own."""
@@ -198,13 +199,16 @@ class RecordedEnv:
     def reset(self, *args: Any, **kwargs: Any) -> Any:
         """Commit the episode so far and reset."""
         self.finish_episode()
-        return self._env.reset(*args, **kwargs)
+        result = self._env.reset(*args, **kwargs)
+        self._waiting = True
+        return result
 
     def set_init_state(self, init_state: Any, *args: Any, **kwargs: Any) -> Any:
         """Set an initial state; its official number is looked up and stored."""
         self.finish_episode()
         result = self._env.set_init_state(init_state, *args, **kwargs)
         self._init_state_id = self._adapter.init_state_id(self._env, init_state)
+        self._waiting = True
         return result
 
     def step(self, action: Any) -> Any:
@@ -254,7 +258,7 @@ class RecordedEnv:
         self._clear()
 
     def finish_episode(self, *, ended: Ending | None = None, error: str | None = None) -> TraceRecord | None:
-        """Commit the episode in progress, if it has a step.
+        """Commit the episode in progress, if it has a step or ended in an error before its first one.
 
         Args:
             ended: How it ended; by default terminated if the benchmark saw success, else truncated.
@@ -263,18 +267,20 @@ class RecordedEnv:
         Returns:
             Its row in the index, or ``None``.
         """
-        if not self._actions or self._reader is None:
-            self._clear()
-            return None
         if ended is None and self._fault is not None:
             ended, error = "error", self._fault
+        if self._waiting and self._reader is None and ended == "error":
+            self._begin()  # the state that it would have started from
+        if self._reader is None or not (self._actions or ended == "error"):
+            self._clear()
+            return None
         started = time.perf_counter()
         n_steps = len(self._actions)
         success = np.array(self._success, dtype=np.uint8)
         trace = Trace(
             scene=self._scene,
             states=self._reader.split(self._rows[: n_steps + 1]),
-            action=np.stack(self._actions),
+            action=np.stack(self._actions) if self._actions else np.empty((0, 0)),
             reward=np.array(self._rewards),
             success=success,
             metadata=self._metadata(ended or self._ending(success), error),
@@ -343,7 +349,7 @@ class RecordedEnv:
 
     def _clear(self) -> None:
         """Forget the episode in progress."""
-        self._reader, self._init_state_id, self._fault = None, None, None
+        self._reader, self._init_state_id, self._fault, self._waiting = None, None, None, False
         self._rows, self._actions, self._rewards, self._success = np.empty((0, 0)), [], [], []
         self._overrides, self._scene = {}, ""
         self._notes, self._labels = {}, ()

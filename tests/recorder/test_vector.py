@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from functools import partial
 
+import duckdb
 import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
+from mango_trace.evaluation import evaluate
 from mango_trace.store import Dataset, verify_dataset
 from recorder import Recorder
 from tests.recorder.foreign_envs import LiberoLikeLerobot, Sighted, Suite
@@ -118,6 +121,73 @@ def test_an_error_that_the_loop_catches_counts_unless_the_loop_goes_on(tmp_path)
         (r.metadata.episode, r.n_steps, r.metadata.error) for r in Dataset(tmp_path / "runs").records
     )
     assert rows == [(0, 2, None), (1, 1, "TimeoutError: no reply"), (2, 2, None), (3, 2, None)]
+
+
+def test_an_episode_whose_first_action_never_came_is_an_error_with_a_number_of_its_own(tmp_path):
+    """No warm-up: the second episode has no step, and the third one is not taken for it."""
+    states = Suite().get_task_init_states(0)
+
+    def refuse(_):
+        raise TimeoutError("no reply")
+
+    with Recorder(tmp_path / "runs") as recorder:
+        refuse = recorder.watch(refuse)
+        env = recorder.wrap(Sighted())
+        for episode in range(4):
+            env.reset()
+            env.set_init_state(states[episode])
+            if episode % 2:
+                with pytest.raises(TimeoutError):
+                    refuse(episode)
+            else:
+                env.step(PUSH)
+        env.close()
+        with pytest.raises(TimeoutError):
+            refuse("after the end")  # of no episode
+    assert told(tmp_path / "runs") == [
+        (0, 0, 1, "truncated"),
+        (1, 1, 0, "error"),
+        (2, 2, 1, "truncated"),
+        (3, 3, 0, "error"),
+    ]
+    rows = sorted(Dataset(tmp_path / "runs").records, key=lambda row: row.metadata.episode)
+    assert [row.metadata.error for row in rows] == [None, "TimeoutError: no reply"] * 2
+    (qpos,) = Dataset(tmp_path / "runs").load(rows[1]).states["qpos"]
+    assert np.array_equal(qpos, states[1][1 : 1 + len(qpos)])  # where it would have started
+    evaluate([tmp_path / "runs"], [], tmp_path / "v.duckdb")
+    with contextlib.closing(duckdb.connect(str(tmp_path / "v.duckdb"))) as con:
+        counts = dict(con.sql("SELECT outcome, count(*) FROM end_state GROUP BY 1").fetchall())
+    assert counts == {"failed": 2, "error": 2}
+
+
+def test_an_error_that_leaves_the_block_before_the_first_step_is_that_of_the_episode(tmp_path):
+    def loop():
+        with Recorder(tmp_path / "runs") as recorder:
+            env = recorder.wrap(Sighted())
+            env.reset()
+            env.step(PUSH)
+            env.reset()
+            raise RuntimeError("CUDA out of memory")
+
+    with pytest.raises(RuntimeError, match="CUDA"):
+        loop()
+    assert [row[2:] for row in told(tmp_path / "runs")] == [(1, "truncated"), (0, "error")]
+
+
+def test_a_first_step_that_fails_is_an_error_of_its_episode_and_a_reset_alone_is_none(tmp_path):
+    class Broken(Sighted):
+        def step(self, action):
+            raise ValueError("singular")
+
+    with Recorder(tmp_path / "runs") as recorder:
+        env = recorder.wrap(Broken())
+        env.reset()
+        with pytest.raises(ValueError, match="singular"):
+            env.step(PUSH)
+        env.reset()  # nothing is asked of this one
+        env.close()
+    (row,) = Dataset(tmp_path / "runs").records
+    assert (row.n_steps, row.metadata.error) == (0, "ValueError: singular")
 
 
 def test_what_holds_no_simulator_is_not_recorded(tmp_path):
