@@ -81,11 +81,11 @@ def record(
     from recorder.policies.source import resolve
 
     check_target(out)
+    # First, since a server may be waited for that a wrong call does not need.
+    specs = _specs(suite, tasks, policy, episodes, seed, faults, horizon, after_success, source)
     served = resolve(policy, options)
-    name = served.name if served else policy
-    specs = _specs(suite, tasks, name, episodes, seed, faults, horizon, after_success, source)
     if served:
-        specs = [replace(spec, policy_version=served.version) for spec in specs]
+        specs = [replace(spec, policy=served.name, policy_version=served.version) for spec in specs]
     sys.exit(3 if record_specs(out, specs, workers, source, served) else 0)
 
 

@@ -126,13 +126,13 @@ def resolve(text: str, options: PolicyOptions) -> PolicySource | None:
 def _served(kind: Kind, url: str, options: PolicyOptions) -> PolicySource:
     connection, shown = _wire(kind)
     name: str = shown(url)
-    version, expected = options.version, None
+    model = connection(url, options.deadlines)
+    try:
+        expected, metadata = model.connect()
+    finally:
+        model.close()
+    version = options.version
     if version is None:
-        model = connection(url, options.deadlines)
-        try:
-            expected, metadata = model.connect()
-        finally:
-            model.close()
         version = f"served-{expected}" if metadata else "0"
         if not metadata:
             _LOG.warning(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mango_trace.errors import UsageError
 from mango_trace.store import Dataset
 from recorder.errors import PolicyFailedError, PolicyLostError, PolicyReplyError, PolicyUnavailableError
+from recorder.policies.source import PolicyOptions, resolve
 from recorder.policies.wire import gr00t_messages as messages
 from recorder.policies.wire.deadlines import Deadlines
 from recorder.policies.wire.gr00t import Gr00tModel
@@ -225,6 +226,18 @@ def test_the_token_is_sent_and_never_shown(monkeypatch):
 def test_what_is_no_address_is_said_to_be_none(url):
     with pytest.raises(UsageError, match="no address"):
         Gr00tModel(url, QUICK)
+
+
+def test_a_version_of_ones_own_takes_no_other_modalities_either():
+    with gr00t_server() as server:
+        source = resolve(server.url, PolicyOptions(version="checkpoint-7", deadlines=QUICK))
+        assert source.version == "checkpoint-7+replan8"
+        server.config = modalities(video=["image"])
+        with pytest.raises(PolicyUnavailableError, match="another policy than before"):
+            source.make().reset(EPISODE)
+        server.config = modalities(video=["ego_view"])
+        with pytest.raises(PolicyReplyError, match="there are: image"):
+            resolve(server.url, PolicyOptions(version="checkpoint-7", deadlines=QUICK))
 
 
 @pytest.mark.libero

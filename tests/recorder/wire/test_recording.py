@@ -138,6 +138,28 @@ def test_a_server_that_is_not_there_stops_the_recording(tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("words", [(), ("--policy-version", "mine")])
+def test_another_model_in_the_middle_of_a_recording_stops_it(rendering, tmp_path, words):
+    """The server comes back with another checkpoint after its first episode."""
+
+    def answer(n, _):
+        if n == 2:
+            server.metadata = {"policy": "another checkpoint"}
+            raise Crash
+        return still()
+
+    with policy_server(answer) as server:
+        out = tmp_path / "runs"
+        result = record(server, out, "--episodes", 3, "--horizon", 4, "--replan-steps", 2, *words)
+    assert result.exit_code == 3, result.output
+    assert "serves another policy than before" in result.output
+    assert "stopped there, 1 episodes before the end" in result.output
+    (row,) = Dataset(out).records
+    assert (row.metadata.episode, row.metadata.ended) == (0, "error")
+    version = "mine" if words else f"served-{DIGEST}"
+    assert row.metadata.policy_version == f"{version}+replan2"
+
+
 @pytest.mark.slow
 def test_twenty_episodes_with_a_server_that_is_slow_and_killed(rendering, tmp_path):  # O-80, O-81
     """Six requests an episode. The first reply takes 45 s, every tenth a second.
