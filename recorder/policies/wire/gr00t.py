@@ -33,7 +33,7 @@ from recorder.policies.wire.deadlines import Deadlines
 from recorder.policies.wire.views import AGENT, WRIST, camera, state
 
 MOST_BYTES: Final = 64 * 2**20
-"""Longest message that is taken from a server."""
+"""Longest frame that is taken from a server; ZeroMQ has no bound for the frames of one message together."""
 
 API_TOKEN: Final = "GR00T_API_TOKEN"  # noqa: S105
 """Environment variable with the token that the server asks for, if it asks for one."""
@@ -189,7 +189,10 @@ class Gr00tModel:
             self._await(zmq.POLLOUT, deadline)
             self._socket.send(messages.pack(request), zmq.NOBLOCK)
             self._await(zmq.POLLIN, deadline)
-            reply = messages.unpack(self._socket.recv(zmq.NOBLOCK))
+            frame = self._socket.recv(zmq.NOBLOCK)
+            if self._socket.rcvmore:
+                raise PolicyReplyError(f"{self.name} replies to {endpoint} with several frames, expected one")
+            reply = messages.unpack(frame)
         except zmq.ZMQError as error:
             self.close()
             raise PolicyLostError(f"the connection to {self.name} broke: {error}") from error

@@ -67,7 +67,7 @@ class Gr00tServer:
     """What a test sees of its server.
 
     Attributes:
-        answer: Number of the request for actions and its observation -> reply.
+        answer: Number of the request for actions and its observation -> reply; a tuple is sent as frames.
         config: What it says of its modalities.
         calls: Endpoints that were asked, in order.
         requests: Observations that came.
@@ -121,7 +121,10 @@ def gr00t_server(
                 if not socket.poll(50):
                     continue
                 reply = state.reply(decode(socket.recv()))
-                socket.send(reply if isinstance(reply, bytes) else encode(reply))
+                frames = reply if isinstance(reply, tuple) else (reply,)
+                socket.send_multipart(
+                    [frame if isinstance(frame, bytes) else encode(frame) for frame in frames]
+                )
         except SystemExit:
             pass
         finally:

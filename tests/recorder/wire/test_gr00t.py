@@ -19,7 +19,7 @@ from recorder.errors import PolicyFailedError, PolicyLostError, PolicyReplyError
 from recorder.policies.source import PolicyOptions, resolve
 from recorder.policies.wire import gr00t_messages as messages
 from recorder.policies.wire.deadlines import Deadlines
-from recorder.policies.wire.gr00t import Gr00tModel
+from recorder.policies.wire.gr00t import MOST_BYTES, Gr00tModel
 from tests.recorder.wire.gr00t_server import LANGUAGE, chunk, gr00t_server, modalities
 from tests.recorder.wire.test_openpi import ARRAYS, EPISODE, observation
 from tests.recorder.wire.test_recording import record
@@ -102,6 +102,9 @@ def test_the_observation_goes_out_in_gr00ts_form_and_its_actions_become_liberos(
     [
         ({"error": "CUDA out of memory"}, PolicyFailedError, "CUDA out of memory"),
         (b"\xc1", PolicyReplyError, "no msgpack message"),
+        ((chunk(), b""), PolicyReplyError, "get_action with several frames, expected one"),
+        ((chunk(), *[bytes(2**20)] * 70), PolicyReplyError, "get_action with several frames, expected one"),
+        pytest.param(bytes(MOST_BYTES + 1), PolicyLostError, "broke", id="too long"),
         ({}, PolicyReplyError, "expected actions"),
         ([], PolicyReplyError, "expected actions"),
         ([{}, {}], PolicyReplyError, r"NoneType for action.x, expected the shape \(1, n, 1\)"),
