@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from mango_trace.errors import UsageError
 from mango_trace.store import Dataset
@@ -22,6 +22,9 @@ from recorder.recording import RecordedEnv, Recorder
 from recorder.rollout import run_episode
 from recorder.specs import EpisodeSpec
 
+MOST_ERRORS: Final = 5
+"""Errors in a row of a served policy after which a recording stops."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -31,13 +34,13 @@ class Outcome:
         spec: The episode.
         success: The benchmark's own live success; ``None`` after an error.
         error: What went wrong, or ``None``.
-        hopeless: Whether the next episodes would go wrong for the same reason.
+        hopeless: Why the next episodes would go wrong too, or ``None``.
     """
 
     spec: EpisodeSpec
     success: bool | None
     error: str | None
-    hopeless: bool = False
+    hopeless: str | None = None
 
 
 def record_all(
@@ -69,10 +72,11 @@ def record_all(
     if workers < 1:
         raise UsageError(f"--workers must be at least 1, not {workers}")
     record = partial(_record_one, root, source=source, policy=policy)
+    judged = _Patience(MOST_ERRORS if policy is not None and policy.served else None)
     if workers == 1:
         try:
             for spec in specs:
-                yield (outcome := record(spec))
+                yield (outcome := judged(record(spec)))
                 if outcome.hopeless:
                     break
         finally:
@@ -80,7 +84,7 @@ def record_all(
         return
     pool = worker_pool(workers)
     try:
-        yield from _in_parallel(pool, record, specs, workers)
+        yield from _in_parallel(pool, record, specs, workers, judged)
     except BaseException:
         for process in list((pool._processes or {}).values()):
             process.terminate()
@@ -94,6 +98,7 @@ def _in_parallel(
     record: Callable[[EpisodeSpec], Outcome],
     specs: Sequence[EpisodeSpec],
     workers: int,
+    judged: _Patience,
 ) -> Iterator[Outcome]:
     """Keep few episodes queued, and those of one task together: an environment is slow to make."""
     waiting = list(reversed(specs))
@@ -103,10 +108,29 @@ def _in_parallel(
             running.add(pool.submit(record, waiting.pop()))
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for future in done:
-            outcome = future.result()
+            outcome = judged(future.result())
             if outcome.hopeless:
                 waiting.clear()
             yield outcome
+
+
+@dataclass(slots=True)
+class _Patience:
+    """Calls the outcome hopeless that makes too many errors in a row.
+
+    Args:
+        most: How many are too many; ``None`` bears any number.
+    """
+
+    most: int | None
+    errors: int = 0
+
+    def __call__(self, outcome: Outcome) -> Outcome:
+        """The outcome, after those that were judged before."""
+        self.errors = self.errors + 1 if outcome.error else 0
+        if outcome.hopeless or self.most is None or self.errors < self.most:
+            return outcome
+        return replace(outcome, hopeless=f"{self.errors} errors of the policy in a row")
 
 
 @dataclass(slots=True)
@@ -137,7 +161,8 @@ def _record_one(root: Path, spec: EpisodeSpec, source: Path | None, policy: Poli
         record = run_episode(env, task, played, spec)
     except Exception as error:
         _close_env()
-        hopeless = isinstance(error, PolicyUnavailableError | UsageError)
+        gone = isinstance(error, PolicyUnavailableError | UsageError)
+        hopeless = "the policy is not to be had" if gone else None
         return Outcome(spec, None, f"{type(error).__name__}: {error}", hopeless)
     if record is None:
         return Outcome(spec, None, "the episode had no steps")

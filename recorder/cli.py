@@ -213,7 +213,7 @@ def record_specs(
         todo = missing(specs, Dataset(out).records)
     done = len(specs) - len(todo)
     recorded = successes = errors = 0
-    hopeless = False
+    hopeless: str | None = None
     bar = tqdm(total=len(specs), initial=done, unit="episode", disable=None)
     outcomes = record_all(out, todo, workers=workers, source=source, policy=policy)
     try:
@@ -222,7 +222,7 @@ def record_specs(
                 successes += outcome.success is True
                 recorded += outcome.error is None
                 errors += outcome.error is not None
-                hopeless |= outcome.hopeless
+                hopeless = hopeless or outcome.hopeless
                 if outcome.error:
                     bar.write(f"error: {_name(outcome.spec)}: {outcome.error}", file=sys.stderr)
                 bar.set_postfix(successes=successes, errors=errors)
@@ -239,7 +239,9 @@ def record_specs(
         click.echo(f"{errors} episodes ended in an error; they count as no failed policy", err=True)
     if hopeless:
         left = len(todo) - recorded - errors
-        click.echo(f"stopped there, {left} episodes before the end; the same command goes on", err=True)
+        click.echo(
+            f"stopped there, {left} episodes before the end: {hopeless}; the same command goes on", err=True
+        )
     return errors
 
 

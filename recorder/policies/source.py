@@ -78,6 +78,11 @@ class PolicySource:
     deadlines: Deadlines
     expected: str | None = None
 
+    @property
+    def served(self) -> bool:
+        """Whether a server answers for it."""
+        return self.kind in REPLAN_STEPS
+
     def make(self) -> ChunkedPolicy:
         """Make the policy; it connects, or loads its weights, when its first episode begins."""
         return ChunkedPolicy(self.name, self.version, self._model(), self.replan_steps)

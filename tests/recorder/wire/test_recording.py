@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from mango_trace.cli.main import cli
 from mango_trace.evaluation import evaluate
 from mango_trace.store import Dataset, verify_dataset
+from recorder.campaign import Outcome, _Patience
 from tests.conftest import SUITE, TASK
 from tests.recorder.wire.policy_server import Crash, encode, policy_server, still
 
@@ -158,6 +159,27 @@ def test_another_model_in_the_middle_of_a_recording_stops_it(rendering, tmp_path
     assert (row.metadata.episode, row.metadata.ended) == (0, "error")
     version = "mine" if words else f"served-{DIGEST}"
     assert row.metadata.policy_version == f"{version}+replan2"
+
+
+def test_a_server_that_rejects_every_request_stops_the_recording(rendering, tmp_path, monkeypatch):
+    """The second episode goes well, so that the count begins again; then none does."""
+    monkeypatch.setattr("recorder.campaign.MOST_ERRORS", 2)
+    replies = iter([{}, still(), {}, {}])
+    out, words = tmp_path / "runs", ("--episodes", 7, "--horizon", 1)
+    with policy_server(lambda *_: next(replies)) as server:
+        result = record(server, out, *words)
+    assert result.exit_code == 3, result.output
+    assert "stopped there, 3 episodes before the end: 2 errors of the policy in a row" in result.output
+    rows = sorted((r.metadata.episode, r.metadata.ended) for r in Dataset(out).records)
+    assert rows == [(n, "truncated" if n == 1 else "error") for n in range(4)]
+
+
+@pytest.mark.parametrize(("most", "stops_at"), [(3, 6), (None, None)])
+def test_only_errors_in_a_row_end_the_patience(most, stops_at):
+    judged = _Patience(most)
+    outcomes = [judged(Outcome(None, None, error)) for error in ("a", "b", None, "c", "d", "e", "f")]
+    first = next((n for n, outcome in enumerate(outcomes, start=1) if outcome.hopeless), None)
+    assert first == stops_at
 
 
 @pytest.mark.slow
