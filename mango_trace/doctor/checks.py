@@ -145,10 +145,13 @@ def _starts(
 
 
 def _is_cut_short(one: Seen) -> bool:
+    """Whether it failed, as somebody measured or claims, before steps ran out that a person needed."""
     longest = None if one.scene is None else one.scene.longest_demonstration
-    metadata = one.record.metadata
-    cut = metadata.ended == "truncated" and not one.record.live_success
-    return cut and longest is not None and metadata.horizon < longest
+    if longest is None or one.cap is None:
+        return False
+    metadata, success = one.record.metadata, one.record.live_success
+    failed = (metadata.source_label if success is None else success) is False
+    return metadata.ended == "truncated" and failed and one.cap < longest
 
 
 def _caps(short: Sequence[Seen]) -> str:

@@ -74,6 +74,8 @@ class Seen:
     def cap(self) -> int | None:
         """Steps after which it was, or would have been, cut off; ``None`` where that is not known."""
         metadata = self.record.metadata
+        if not metadata.horizon:
+            return None
         steps = self.record.n_steps - metadata.warmup_steps
         return metadata.horizon if metadata.ended == "truncated" or metadata.horizon > steps else None
 

@@ -139,6 +139,23 @@ def test_a_horizon_below_the_longest_demonstration(tmp_path) -> None:  # O-20
     assert finding.what == "truncated=True, cap=300 < 505, the longest demonstration"
 
 
+def test_what_nobody_knows_of_imported_runs_is_no_finding(tmp_path) -> None:
+    """A horizon of 0 is no cap, and a run whose success nobody measured or claims did not fail."""
+    package = replace(PACKAGE, scene=replace(PACKAGE.scene, longest_demonstration=505))
+
+    def run(seed: int, horizon: int, label: bool | None, checked: bool = False) -> Trace:
+        kept = {"fault": None, "labels": (), "horizon": horizon, "source_label": label, "ended": "truncated"}
+        trace = make_trace(package, 40, 4 * seed, **kept)
+        return trace if checked else replace(trace, success=np.full_like(trace.success, 255))
+
+    imported = [run(0, 0, False), run(1, 0, None), run(2, 300, None), run(3, 300, True)]
+    recorded = run(4, 300, False, checked=True)  # its check, which it passed, says more than the claim
+    report = examine([write(tmp_path / "runs", [*imported, recorded], package)], min_runs=1)
+    assert kinds(report) == ["no_live_check"]
+    claimed = examine([write(tmp_path / "claimed", [run(5, 300, False)], package)], min_runs=1)
+    assert only(claimed, "cut_short").count == 1
+
+
 def test_conditions_that_are_mixed(tmp_path) -> None:  # O-54
     old = own(0, policy="a", horizon=100, versions={"mujoco": "3.3.7"})
     new = own(1, policy="b", horizon=200, versions={"mujoco": "3.9.0", "robosuite": "1.4.0"})
