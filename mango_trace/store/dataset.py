@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from mango_trace.store.stored import StoredArray
 from mango_trace.store.trace import Trace
 from mango_trace.store.writer import checksum
 
+_DIGEST = re.compile(r"@[0-9a-f]+\Z")
 _KEPT_CHUNKS = 24  # decoded chunks kept at a time; bounds memory, serves traces in stored order
 
 
@@ -252,8 +254,13 @@ class Dataset:
 
 
 def _drop_superseded(found: dict[str, TraceRecord]) -> None:
-    """Drop rows of failed imports whose episode was imported since."""
+    """Drop rows of failed imports whose episode was imported since.
+
+    A source is ``file#episode@digest``; an episode that could not even be read has no digest, and whatever
+    was imported under its name since stands for it.
+    """
     imported = {one.metadata.source for one in found.values() if one.metadata.ended != "error"} - {None}
+    imported |= {source.rpartition("@")[0] for source in imported if source and _DIGEST.search(source)}
     failed = [
         trace_id
         for trace_id, one in found.items()
