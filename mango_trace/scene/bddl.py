@@ -101,7 +101,7 @@ def parse_bddl(text: str, source: str = "<bddl>") -> Problem:
         BddlError: Unbalanced parentheses, something that is not a conjunction of conditions of
             one or two arguments, or no goal at all.
     """
-    root = _read(text, source)
+    root = _read(unify_lines(text), source)
     if root.head != "define":
         raise BddlError("expected (define (problem ...) ...)", root.line, root.column, source)
     sections: dict[str, _Node] = {}
@@ -120,6 +120,11 @@ def parse_bddl(text: str, source: str = "<bddl>") -> Problem:
         objects_of_interest=tuple(_words(sections.get(":obj_of_interest"))),
         rectangles=tuple(_rectangles(sections.get(":regions"))),
     )
+
+
+def unify_lines(text: str) -> str:
+    """A text as the benchmark reads it from a file: there a lone carriage return ends a line, and a comment."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _words(node: _Node | None) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mango_trace.errors import BddlError, suggest
-from mango_trace.scene.bddl import parse_bddl
+from mango_trace.scene.bddl import parse_bddl, unify_lines
 from recorder.adapters.libero import SUITES
 from recorder.adapters.robosuite import instruction_of
 from recorder.importing import hdf5
@@ -128,6 +128,7 @@ def _libero_task(
 ) -> SourceTask:
     if bddl is None:
         raise SourceError(f"{path}: names the BDDL file {bddl_name!r} and does not carry its content")
+    bddl = unify_lines(bddl)
     try:
         problem = parse_bddl(bddl, f"{path}: bddl_file_content")
     except BddlError as error:

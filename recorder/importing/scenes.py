@@ -45,8 +45,7 @@ _STRUCTURE: Final = (
     *("body_parentid", "jnt_type", "jnt_bodyid", "jnt_qposadr", "site_bodyid", "body_mocapid"),
     *("geom_type", "geom_bodyid", "geom_dataid", "geom_contype", "geom_conaffinity", "mesh_vertnum"),
 )
-_SAFE_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
-_YAW = re.compile(r"\(\s*:yaw_rotation\s*\(((?:[^()]|\([^()]*\))*)\)\s*\)", re.IGNORECASE)
+_SAFE_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII)
 _FILE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _KEPT: Final = 8
 
@@ -136,13 +135,16 @@ class SceneBook:
 
     def _build_libero(self, task: SourceTask) -> _Base:
         assert task.bddl is not None
-        check_harmless(task.bddl)
         if not _FILE_NAME.fullmatch(task.task):
             raise EpisodeError(f"{task.task!r} is no name of a task")
         with tempfile.TemporaryDirectory() as folder:
             bddl = Path(folder) / (task.suite or "imported") / f"{task.task}.bddl"
             bddl.parent.mkdir()
-            bddl.write_text(task.bddl)
+            try:
+                bddl.write_text(task.bddl, newline="\n")
+            except UnicodeEncodeError as error:
+                raise EpisodeError(f"its BDDL is no text: {error}") from error
+            check_harmless(bddl)
             try:
                 env = make_env(LiberoTask(task.suite, 0, task.task, task.instruction, bddl), 1000)
             except MangoTraceError:
@@ -176,22 +178,32 @@ class SceneBook:
         return self._own[key]
 
 
-def check_harmless(bddl: str) -> None:
-    """See that LIBERO's reader, which runs the rotations of regions as Python, meets numbers only.
+def check_harmless(bddl: Path) -> None:
+    """See that LIBERO, which runs the rotations of regions as Python, meets numbers only.
+
+    The file is split by LIBERO's own scanner, so that comments and lines end for both at the same places.
+
+    Args:
+        bddl: The very file that LIBERO is to read.
 
     Raises:
-        EpisodeError: It would run something else.
+        EpisodeError: LIBERO would run something else, or cannot read it.
     """
-    text = re.sub(r";[^\n]*", "", bddl)
-    found = _YAW.findall(text)
-    if len(found) != len(re.findall(r":yaw_rotation", text, re.IGNORECASE)):
-        raise EpisodeError("a :yaw_rotation of its BDDL is no list of numbers; LIBERO would run it as Python")
-    for rotation in found:
-        for token in re.findall(r"[^\s()]+", rotation):
-            if not _SAFE_NUMBER.fullmatch(token):
-                raise EpisodeError(
-                    f"a :yaw_rotation of its BDDL has {token!r}, no number; LIBERO would run it as Python"
-                )
+    from bddl.parsing import scan_tokens
+
+    try:
+        waiting = [(scan_tokens(filename=str(bddl)), False)]
+    except Exception as error:  # that is what it raises
+        raise EpisodeError(f"LIBERO cannot read its BDDL: {error}") from error
+    while waiting:
+        node, is_run = waiting.pop()
+        if isinstance(node, list):
+            rotates = node[:1] == [":yaw_rotation"]
+            waiting += [(inner, is_run or rotates) for inner in (node[1:] if rotates else node)]
+        elif is_run and not _SAFE_NUMBER.fullmatch(node):
+            raise EpisodeError(
+                f"a :yaw_rotation of its BDDL has {node!r}, no number; LIBERO would run it as Python"
+            )
 
 
 def _placed_in(base: _Base, readable: ReadableModel) -> Placed | str:

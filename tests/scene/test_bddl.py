@@ -41,6 +41,16 @@ def test_instruction_premises_goal_and_objects_are_read():
     assert problem.objects_of_interest == ("bowl_1", "plate_1")
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_comments_and_lines_end_where_they_do_for_the_benchmark(end):
+    """Which opens files with universal newlines: a lone carriage return ends a comment too."""
+    text = f"(define (problem p) ; one{end}(:goal ; two{end}(On a b)) ; three \x0b \x85 \u2028 (x{end})"
+    assert parse_bddl(text).goal == (Literal("on", ("a", "b")),)
+    with pytest.raises(BddlError) as caught:
+        parse_bddl(f"(define{end}(problem p){end}(:goal (On a b))))")
+    assert (caught.value.line, caught.value.column) == (3, 18)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
