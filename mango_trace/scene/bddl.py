@@ -123,7 +123,7 @@ def parse_bddl(text: str, source: str = "<bddl>") -> Problem:
 
 
 def unify_lines(text: str) -> str:
-    """A text as the benchmark reads it from a file: there a lone carriage return ends a line, and a comment."""
+    """A text as the benchmark reads it: there a lone carriage return ends a line, and a comment."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

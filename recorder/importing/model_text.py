@@ -7,6 +7,7 @@ change the meaning of a state is refused.
 
 from __future__ import annotations
 
+import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
@@ -46,8 +47,16 @@ values of which that is true (``None``: all)."""
 _UNKNOWN_ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']+)'.*?[Ee]lement '([^']+)'", re.DOTALL)
 _BAD_FORMAT = re.compile(r"bad format in attribute '([^']+)'.*?[Ee]lement '([^']+)'", re.DOTALL)
 _LIST = re.compile(r"\s*\[([^\[\]]*)\]\s*")
-_LINE = re.compile(r"line \d+")
 _MAX_MIGRATIONS: Final = 8
+
+_COUNTS: Final = ("count", "cellcount", "subgrid", "params")
+"""Attributes by which replicate, composite, flexcomp and builtin meshes make many of one."""
+_SEPARATORS: Final = re.compile(r"[\s,\[\]]+")
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50, "E": 1 << 60}
+_MAX_COPIES: Final = 1 << 16
+_MAX_POINTS: Final = 1 << 24
+_MAX_USER: Final = 1 << 10
+_MAX_SIZES: Final = {"memory": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +87,15 @@ def read_model(text: str, roots: Sequence[Path], where: str) -> ReadableModel:
 
     Raises:
         MissingAssetsError: Files that it names are below no root; all of them are listed.
-        EpisodeError: It is no XML, reaches outside, or MuJoCo refuses it; the message has MuJoCo's reason
-            with element and line.
+        EpisodeError: It is no XML, reaches outside, is too large, or MuJoCo refuses it; the message has
+            MuJoCo's reason with element and line, counted without what is only looked at: the text as it was
+            is never compiled, because its paths lead anywhere.
     """
     root = _parse(text, where)
     _drop_what_is_looked_at(root)
     _find_files(root, roots)
-    return _compile(root, text, where)
+    _check_size(root, where)
+    return _compile(root, where)
 
 
 def asset_roots(given: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -194,7 +205,44 @@ def _suffixes(parts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield parts  # a bare name, as exported models have
 
 
-def _compile(root: ET.Element, text: str, where: str) -> ReadableModel:
+def _check_size(root: ET.Element, where: str) -> None:
+    """See that a short text does not ask for a huge model: everything that it multiplies is counted."""
+    points, waiting = 0.0, [(root, 1.0)]
+    copies = 0.0
+    while waiting:
+        element, times = waiting.pop()
+        if element.tag == "hfield":
+            points += math.prod(_numbers(element, name, where) for name in ("nrow", "ncol"))
+        if element.tag == "size":
+            for name in element.attrib:
+                limit = _MAX_SIZES.get(name, _MAX_USER if name.startswith("nuser_") else _MAX_POINTS)
+                if _numbers(element, name, where) > limit:
+                    raise EpisodeError(f"{where}: its model asks for {name}={element.get(name)!r}")
+        times *= math.prod(_numbers(element, name, where) for name in _COUNTS)
+        copies += times if times > 1 else 0
+        waiting += [(child, times) for child in element]
+    if not points <= _MAX_POINTS:
+        raise EpisodeError(f"{where}: its height fields have {points:.3g} points, more than {_MAX_POINTS}")
+    if not copies <= _MAX_COPIES:
+        raise EpisodeError(f"{where}: its model multiplies to {copies:.3g} elements, more than {_MAX_COPIES}")
+
+
+def _numbers(element: ET.Element, name: str, where: str) -> float:
+    """Product of the numbers of an attribute; those below 1 count as 1."""
+    product = 1.0
+    for token in _SEPARATORS.split(element.get(name, "")):
+        number, unit = (token[:-1], token[-1].upper()) if token[-1:].isalpha() else (token, "")
+        try:
+            value = float(number or 1) * _UNITS[unit]
+        except (ValueError, KeyError) as error:
+            raise EpisodeError(
+                f"{where}: {name}={element.get(name)!r} of <{element.tag}> is no number"
+            ) from error
+        product *= value if not value < 1 else 1.0
+    return product
+
+
+def _compile(root: ET.Element, where: str) -> ReadableModel:
     notes: list[str] = []
     for _ in range(_MAX_MIGRATIONS):
         xml = ET.tostring(root, encoding="unicode")
@@ -203,22 +251,12 @@ def _compile(root: ET.Element, text: str, where: str) -> ReadableModel:
         except (ValueError, mujoco.FatalError) as error:
             note = _migrate(root, str(error))
             if note is None:
-                reason = " ".join(_reason(text, error).split())
+                reason = " ".join(str(error).split())
                 raise EpisodeError(
                     f"{where}: MuJoCo {mujoco.__version__} refuses its model: {reason}"
                 ) from error
             notes.append(note)
     raise EpisodeError(f"{where}: its model needs more than {_MAX_MIGRATIONS} changes: {'; '.join(notes)}")
-
-
-def _reason(text: str, error: Exception) -> str:
-    """MuJoCo's reason, with the line of the text as it was where it says the same of that."""
-    try:
-        mujoco.MjModel.from_xml_string(text)
-    except (ValueError, mujoco.FatalError) as original:
-        if _LINE.sub("", str(original)) == _LINE.sub("", str(error)):
-            return str(original)
-    return str(error)
 
 
 def _migrate(root: ET.Element, error: str) -> str | None:

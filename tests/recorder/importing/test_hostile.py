@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import os
+import subprocess
+import sys
+import zipfile
+
 import h5py
+import numpy as np
 import pytest
+from numpy.lib import format as npy
 
 from mango_trace.store import Dataset
 from recorder.importing import import_files
 from recorder.importing.errors import EpisodeError
+from recorder.importing.model_text import read_model
+from recorder.importing.npz import read_npz
 from recorder.importing.scenes import check_harmless
-from tests.recorder.importing.lift_files import write_lift
+from tests.recorder.importing.lift_files import lift_xml, write_lift
 
 LOW, HIGH = 0.82, 0.85
 
@@ -33,9 +43,7 @@ def test_an_episode_that_could_not_be_read_is_replaced_when_it_can_be(tmp_path):
 
 
 @pytest.mark.libero
-@pytest.mark.parametrize(
-    "hidden", ["; c\r{}", "; c\r\n{}", "; c\n{}", "{} ; c", "; c \x0b\x0c\x85\u2028\r {}"]
-)
+@pytest.mark.parametrize("hidden", ["; c\r{}", "; c\r\n{}", "; c\n{}", "{} ; c", "; c \x0b\x85\u2028\r {}"])
 def test_a_rotation_is_not_run_wherever_the_comment_ends(tmp_path, hidden):
     """LIBERO runs rotations as Python, and a lone carriage return ends a comment for it."""
     from recorder.adapters.libero import tasks_of
@@ -63,3 +71,79 @@ def test_rotations_of_the_benchmark_itself_are_harmless(tmp_path):
     commented = tmp_path / "b.bddl"
     commented.write_text("(a ; (:yaw_rotation ((exit 0.0)))\n(:yaw_rotation ((-1.5e-3 .5) (1))))")
     check_harmless(commented)
+
+
+def test_a_path_of_a_model_is_never_opened(tmp_path):
+    """Not even to say better why the model is refused: a pipe would hang for ever."""
+    pipe = tmp_path / "pipe.stl"
+    os.mkfifo(pipe)
+    asset = f'<mesh name="m" file="{pipe}"/>'
+    mesh = '<geom type="mesh" mesh="m" contype="0" conaffinity="0"/>'  # only looked at
+    xml = lift_xml(asset, mesh, '<body><joint/><geom size="0.1" mass="0"/></body>')
+    file = write_lift(tmp_path / "a.hdf5", {"demo_0": [LOW, HIGH]}, xml=xml)
+    code = "import sys; from pathlib import Path; from recorder.importing import import_files;"
+    code += "print(import_files([Path(sys.argv[1])], Path(sys.argv[2])).files[0].errors)"
+    command = [sys.executable, "-c", code, str(file), str(tmp_path / "out")]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "refuses its model" in said
+    assert "mass and inertia" in said
+
+
+@pytest.mark.parametrize(
+    ("asset", "body"),
+    [
+        ('<hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/>', '<geom type="hfield" hfield="h"/>'),
+        ('<hfield name="h" nrow="nan" ncol="2" size="1 1 1 1"/>', '<geom type="hfield" hfield="h"/>'),
+        ("", '<replicate count="1000000"><geom size="0.1"/></replicate>'),
+        ("", '<replicate count="1000"><replicate count="1000"><geom size="0.1"/></replicate></replicate>'),
+        ("", '<composite prefix="c" type="cable" count="10000000 1 1"/>'),
+        ("", '<body><flexcomp name="f" type="grid" count="[1000, 1000, 1000]" dim="3"/></body>'),
+        ("", '</worldbody><size memory="900G"/><worldbody>'),
+        ("", '</worldbody><size nuserdata="2000000000"/><worldbody>'),
+        ("", '</worldbody><size nuser_geom="100000"/><worldbody>'),
+    ],
+)
+def test_a_short_text_that_asks_for_a_huge_model_is_refused(asset, body):
+    with pytest.raises(EpisodeError, match=r"more than|asks for|no number"):
+        read_model(lift_xml(asset, body=body), [], "demo")
+
+
+def test_what_models_multiply_in_earnest_is_read():
+    asset = '<hfield name="h" nrow="100" ncol="80" size="1 1 1 1"/>'
+    body = '<geom type="hfield" hfield="h"/><replicate count="50"><geom size="0.1"/></replicate>'
+    body += '</worldbody><size njmax="5000" nconmax="-1" nuser_geom="3"/><worldbody>'
+    assert read_model(lift_xml(asset, body=body), [], "demo").model.ngeom == 54
+
+
+def _npy(shape, dtype="<f8"):
+    """A header that claims a shape, and no numbers."""
+    stream = io.BytesIO()
+    npy.write_array_header_1_0(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _npy((1 << 40,)),
+        _npy((1 << 20, 1 << 20), "|b1"),
+        _npy((1 << 62, 1 << 62)),
+        b"text",
+        b"\x93NUMPY\x03\0",
+    ],
+)
+def test_an_array_that_claims_more_than_there_is_is_not_made(tmp_path, content):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("qpos.npy", content)
+    with pytest.raises(EpisodeError, match=r"GiB as float64|cannot be read as NPZ"):
+        read_npz(tmp_path / "a.npz")
+
+
+def test_the_bound_is_that_of_all_arrays_as_float64(tmp_path, monkeypatch):
+    """What is stored as one byte needs eight."""
+    monkeypatch.setattr("recorder.importing.npz._MAX_BYTES", 8000)
+    np.savez(tmp_path / "fits.npz", a=np.zeros(500, "u1"), b=np.zeros((1, 480), bool))
+    assert read_npz(tmp_path / "fits.npz")["b"].shape == (1, 480)
+    np.savez(tmp_path / "large.npz", a=np.zeros(500, "u1"), b=np.zeros(501, bool))
+    with pytest.raises(EpisodeError, match="as float64"):
+        read_npz(tmp_path / "large.npz")
