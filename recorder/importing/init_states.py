@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
+import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +26,19 @@ from recorder.importing.npz import numeric, read_npz
 
 _SUFFIXES: Final = (".pruned_init", ".init")
 _MAX_BYTES: Final = 256 << 20
+
+_MEMO: Final = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
+_OPCODES: Final = _MEMO | {
+    *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "GET", "BINGET", "LONG_BINGET"),
+    *("GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "NONE", "NEWTRUE", "NEWFALSE"),
+    *("EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "STRING", "BINSTRING", "SHORT_BINSTRING"),
+    *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
+}
+"""What arrays are made of, and the three small pickles in front of them."""
+_MAX_OPCODES: Final = 1000
+_MAX_CALLS: Final = 8
+_DTYPE: Final = re.compile(r"[<>=|]?[fiub](1|2|4|8|16)")
 
 
 class InitStatesFile:
@@ -114,18 +130,44 @@ def _unpickled(path: Path) -> Any:
             if len(names) != 1 or names[0].file_size > _MAX_BYTES:
                 raise EpisodeError(f"{path}: an archive without one data.pkl of bounded size")
             content = archive.read(names[0])
-        return _ArraysOnly(io.BytesIO(content), path).load()
+        return _value(_load(io.BytesIO(content), path))
     stream = io.BytesIO(content)
     found: Any = None
     for _ in range(4):  # old versions of torch write three small pickles in front
-        found = _ArraysOnly(stream, path).load()
-        if isinstance(found, np.ndarray):
+        found = _load(stream, path)
+        if isinstance(found, _PickledArray):
             break
-    return found
+    return _value(found)
+
+
+def _value(found: object) -> np.ndarray[Any, Any]:
+    if not isinstance(found, _PickledArray) or found.value is None:
+        raise EpisodeError("it holds no array")
+    return found.value
+
+
+def _load(stream: io.BytesIO, path: Path) -> Any:
+    """The next pickle of a stream; a row of opcodes that no array needs is refused before any has run."""
+    start = stream.tell()
+    counts: Counter[str] = Counter()
+    for opcode, argument, _ in pickletools.genops(stream):
+        name = opcode.name
+        counts[name] += 1
+        if name not in _OPCODES:
+            raise EpisodeError(f"{path}: its pickle has {name}, which no array needs")
+        if name in _MEMO and int(argument or 0) > _MAX_OPCODES:
+            raise EpisodeError(f"{path}: its pickle remembers something as number {argument}")
+        if counts.total() > _MAX_OPCODES or counts["REDUCE"] > _MAX_CALLS or counts["BUILD"] > _MAX_CALLS:
+            raise EpisodeError(f"{path}: its pickle does more than one array needs")
+    stream.seek(start)
+    return _ArraysOnly(stream, path).load()
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Knows what arrays of numbers are made of; anything else is refused before it is called."""
+    """Knows what arrays of numbers are made of; anything else is refused before it is called.
+
+    NumPy's own types are never called: stand-ins take what the pickle says of them.
+    """
 
     def __init__(self, stream: io.BytesIO, path: Path) -> None:
         super().__init__(stream)
@@ -133,26 +175,70 @@ class _ArraysOnly(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Resolve a name of the few that are known."""
-        known: dict[tuple[str, str], Callable[..., Any] | type] = {
-            ("numpy", "ndarray"): np.ndarray,
-            ("numpy", "dtype"): _numeric_dtype,
+        known: dict[tuple[str, str], Callable[..., Any]] = {
+            ("numpy", "ndarray"): _refuse,
+            ("numpy", "dtype"): _Numbers,
             ("_codecs", "encode"): _encode,
         }
         for package in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            known[package, "_reconstruct"] = _empty_array
+            known[package, "_reconstruct"] = lambda *_: _PickledArray()
         if (module, name) not in known:
             raise EpisodeError(f"{self._path}: its pickle asks for {module}.{name}, which is not run")
-        return known[module, name]
+        return _Part(known[module, name])
 
 
-def _numeric_dtype(text: str, *_: object) -> np.dtype[Any]:
-    if not isinstance(text, str) or text.lstrip("<>=|")[:1] not in ("f", "i", "u", "b"):
-        raise EpisodeError(f"an array of {text!r}, no numbers")
-    return np.dtype(text, False, True)  # a copy, which the pickle may then describe further
+class _Part:
+    """A callable of which a pickle can change nothing."""
+
+    __slots__ = ("_made_by",)
+
+    def __init__(self, made_by: Callable[..., Any]) -> None:
+        self._made_by = made_by
+
+    def __call__(self, *arguments: object) -> Any:
+        return self._made_by(*arguments)
+
+    def __setstate__(self, state: object) -> None:
+        raise EpisodeError("a pickle that describes what it calls")
 
 
-def _empty_array(*_: object) -> np.ndarray[Any, Any]:
-    return np.ndarray.__new__(np.ndarray, (0,), "f8")
+class _Numbers:
+    """A dtype, as a pickle describes it: ``f8``, and its byte order later."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, text: object, *_: object) -> None:
+        if not isinstance(text, str) or not _DTYPE.fullmatch(text):
+            raise EpisodeError(f"an array of {text!r}, no numbers")
+        self.dtype = np.dtype(text)
+
+    def __setstate__(self, state: object) -> None:
+        match state:
+            case (_, "<" | ">" | "=" | "|" as order, *_):
+                self.dtype = self.dtype.newbyteorder(order)
+            case _:
+                raise EpisodeError("a dtype that is described in another way")
+
+
+class _PickledArray:
+    """An array, as a pickle describes it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: np.ndarray[Any, Any] | None = None
+
+    def __setstate__(self, state: object) -> None:
+        match state:
+            case (_, tuple() as shape, _Numbers() as numbers, bool() as fortran, bytes() as content):
+                flat = np.frombuffer(content, numbers.dtype)
+                self.value = flat.reshape(shape, order="F" if fortran else "C")
+            case _:
+                raise EpisodeError("an array that is described in another way")
+
+
+def _refuse(*_: object) -> Any:
+    raise EpisodeError("a pickle that makes an array in another way")
 
 
 def _encode(text: str, encoding: str) -> bytes:

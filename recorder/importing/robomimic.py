@@ -44,7 +44,7 @@ class RobomimicFile:
         self.path = path
         self._file = hdf5.open_file(path)
         try:
-            self._data = hdf5.child(self._file, "data", str(path))
+            self._data = hdf5.subgroup(self._file, "data", str(path))
             self._keys = hdf5.numbered(self._data, "demo_")
             self.task = _task(self._data, path)
         except EpisodeError as error:
@@ -60,17 +60,21 @@ class RobomimicFile:
 
     def filtered(self, name: str) -> list[str]:
         """See :meth:`Source.filtered`: robomimic's filter keys."""
-        masks = self._file.get("mask", {})
-        if name not in masks:
-            raise SourceError(f"{self.path}: no filter key {name!r}{suggest(name, list(masks))}")
-        kept = {value.decode() if isinstance(value, bytes) else str(value) for value in masks[name][()]}
+        there = hdf5.has(self._file, "mask")
+        try:
+            masks = hdf5.subgroup(self._file, "mask", str(self.path)) if there else None
+            if masks is None or not hdf5.has(masks, name):
+                raise SourceError(f"{self.path}: no filter key {name!r}{suggest(name, list(masks or ()))}")
+            kept = hdf5.names(masks, name, f"{self.path}: mask")
+        except EpisodeError as error:
+            raise SourceError(str(error)) from error
         return [key for key in self._keys if key in kept]
 
     def read(self, key: str) -> SourceEpisode:
         """See :meth:`Source.read`."""
         where = f"{self.path}: data/{key}"
-        demo = hdf5.child(self._data, key, f"{self.path}: data")
-        rewards = hdf5.numbers(demo, "rewards", where, 1) if "rewards" in demo else None
+        demo = hdf5.subgroup(self._data, key, f"{self.path}: data")
+        rewards = hdf5.numbers(demo, "rewards", where, 1) if hdf5.has(demo, "rewards") else None
         return SourceEpisode(
             key=key,
             number=int(key.removeprefix("demo_")),
@@ -159,7 +163,7 @@ def kitchen_task(
 def _states(demo: Any, where: str) -> Array:
     """States before the actions, and the terminal one where this program wrote the file."""
     states = hdf5.numbers(demo, "states", where, 2)
-    if "terminal_state" not in demo:
+    if not hdf5.has(demo, "terminal_state"):
         return states
     last = hdf5.numbers(demo, "terminal_state", where, 1)
     if last.shape != states.shape[1:]:
@@ -168,8 +172,8 @@ def _states(demo: Any, where: str) -> Array:
 
 
 def _robot_joints(demo: Any, where: str) -> Array | None:
-    obs = hdf5.child(demo, "obs", where) if "obs" in demo else {}
+    obs = hdf5.subgroup(demo, "obs", where) if hdf5.has(demo, "obs") else None
     for name in ("joint_states", "robot0_joint_pos"):
-        if name in obs:
+        if obs is not None and hdf5.has(obs, name):
             return hdf5.numbers(obs, name, f"{where}/obs", 2)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -15,9 +16,11 @@ from numpy.lib import format as npy
 
 from mango_trace.store import Dataset
 from recorder.importing import import_files
-from recorder.importing.errors import EpisodeError
+from recorder.importing.errors import EpisodeError, SourceError
+from recorder.importing.init_states import read_init_states
 from recorder.importing.model_text import read_model
 from recorder.importing.npz import read_npz
+from recorder.importing.robomimic import RobomimicFile
 from recorder.importing.scenes import check_harmless
 from tests.recorder.importing.lift_files import lift_xml, write_lift
 
@@ -147,3 +150,118 @@ def test_the_bound_is_that_of_all_arrays_as_float64(tmp_path, monkeypatch):
     np.savez(tmp_path / "large.npz", a=np.zeros(500, "u1"), b=np.zeros(501, bool))
     with pytest.raises(EpisodeError, match="as float64"):
         read_npz(tmp_path / "large.npz")
+
+
+@pytest.mark.parametrize("kind", ["S8", "O"])
+def test_a_filter_of_fixed_or_any_length(tmp_path, kind):
+    demos = {f"demo_{number}": [LOW, HIGH] for number in range(4)}
+    file = write_lift(tmp_path / "a.hdf5", demos)
+    with h5py.File(file, "a") as opened:
+        opened["mask/some"] = np.array([b"demo_1", b"demo_3", b"demo_9"], dtype=kind)
+    source = RobomimicFile(file)
+    assert source.filtered("some") == ["demo_1", "demo_3"]
+    source.close()
+
+
+def _external_filter(file, other):
+    with h5py.File(other, "w") as opened:
+        opened["x/some"] = np.array(["demo_0"], dtype="S")
+    file["mask"] = h5py.ExternalLink(str(other), "x")
+
+
+def _external_list(file, other):
+    with h5py.File(other, "w") as opened:
+        opened["some"] = np.array(["demo_0"], dtype="S")
+    file.create_group("mask")["some"] = h5py.ExternalLink(str(other), "some")
+
+
+def _pipe(file, other):
+    os.mkfifo(other)
+    file.create_group("mask")["some"] = h5py.ExternalLink(str(other), "some")
+
+
+def _raw(file, other):
+    other.write_bytes(b"demo_0")
+    file.create_group("mask").create_dataset("some", (1,), "S6", external=[(str(other), 0, 6)])
+
+
+def _virtual(file, other):
+    with h5py.File(other, "w") as opened:
+        opened["some"] = np.array(["demo_0"], dtype="S")
+    layout = h5py.VirtualLayout((1,), "S6")
+    layout[:] = h5py.VirtualSource(str(other), "some", (1,), "S6")
+    file.create_group("mask").create_virtual_dataset("some", layout)
+
+
+def _huge(file, _):
+    file.create_dataset("mask/some", (1 << 44,), "S6", chunks=(1024,))
+
+
+def _long(file, _):
+    file["mask/some"] = np.array([b"x" * 100_000], dtype="O")
+
+
+def _chunk(file, _):
+    file.create_dataset("mask/some", (1,), "S1000", chunks=(4_000_000,), maxshape=(None,))
+
+
+def _number(file, _):
+    file["mask/some"] = np.arange(3)
+
+
+def _list(file, _):
+    file["mask"] = np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    "write", [_external_filter, _external_list, _pipe, _raw, _virtual, _huge, _long, _chunk, _number, _list]
+)
+def test_a_filter_is_read_as_carefully_as_states(tmp_path, write):
+    """From this file, of bounded size; links are not even opened."""
+    file = write_lift(tmp_path / "a.hdf5", {"demo_0": [LOW, HIGH]})
+    with h5py.File(file, "a") as opened:
+        write(opened, tmp_path / "other")
+    source = RobomimicFile(file)
+    try:
+        with pytest.raises(SourceError):
+            source.filtered("some")
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize("protocol", range(5))
+@pytest.mark.parametrize("dtype", ["<f8", ">f4", "u1", "?", "<i2"])
+def test_pickled_arrays_of_all_sorts_are_read(tmp_path, protocol, dtype):
+    expected = np.arange(12).reshape(3, 4).astype(dtype)
+    for array in (expected, np.asfortranarray(expected)):
+        (tmp_path / "x.init").write_bytes(pickle.dumps(array, protocol=protocol))
+        assert np.array_equal(read_init_states(tmp_path / "x.init"), expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x80\x02Nr\xff\xff\xff\x7f.", "remembers something as number 2147483647"),
+        (b"Np999999999\n.", "remembers something as number 999999999"),
+        (b"\x80\x02" + b"N0" * 10 + b".", "has POP"),
+        (b"\x80\x02" + b"N" * 2000 + b".", "more than one array needs"),
+        (b"\x80\x02" + b"c_codecs\nencode\nU\x01aU\x06latin1\x86R" * 9 + b".", "more than one array needs"),
+        (b"\x80\x02cnumpy\ndtype\nU\x02f8\x85RK\x01b.", "described in another way"),
+        (b"\x80\x02cnumpy\ndtype\n}U\x01aNsb.", "describes what it calls"),
+        (b"\x80\x02cnumpy\ndtype\nU\x02O8\x85R.", "no numbers"),
+        (b"\x80\x02cnumpy\nndarray\nK\x05\x85R.", "in another way"),
+        (b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n)R(K\x01K\x05\x85NK\0Nt.", "cannot be read"),
+        (b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n)R(K\x01K\x05\x85NK\0Ntb.", "in another way"),
+        (b"\x80\x03B\xff\xff\xff\x7fa.", "expected 2147483647 bytes"),
+    ],
+)
+def test_a_pickle_that_no_array_has_is_refused_before_it_is_run(tmp_path, content, message):
+    (tmp_path / "x.init").write_bytes(content)
+    with pytest.raises(EpisodeError, match=message):
+        read_init_states(tmp_path / "x.init")
+
+
+def test_what_torch_wrote_before_its_archives_is_read(tmp_path):
+    parts = [0x1950A86A20F9469CFC6C, 1001, {"little_endian": True, "type_sizes": {"int": 4}}, np.ones((2, 3))]
+    (tmp_path / "x.init").write_bytes(b"".join(pickle.dumps(part, protocol=2) for part in parts))
+    assert np.array_equal(read_init_states(tmp_path / "x.init"), np.ones((2, 3)))
