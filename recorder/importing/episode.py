@@ -6,12 +6,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from recorder.importing.errors import EpisodeError
+
 Array = npt.NDArray[np.float64]
+_MAX_TEXT: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,16 @@ class SourceTask:
     bddl: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     control_hz: float = 20.0
+
+    def __post_init__(self) -> None:
+        """See that its texts are some: a row with its error must be possible whatever a file says.
+
+        Raises:
+            EpisodeError: One is in no encoding, or endless.
+        """
+        for text in (self.suite, self.task, self.instruction, self.bddl or "", *self.versions.values()):
+            if len(text) > _MAX_TEXT or text != text.encode(errors="replace").decode():
+                raise EpisodeError(f"{text[:40]!r} is no text of bounded length")
 
 
 @dataclass(frozen=True, slots=True)

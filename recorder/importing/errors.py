@@ -10,9 +10,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
 
-from mango_trace.errors import BadInputError
+from mango_trace.errors import BadInputError, MangoTraceError
+
+_MAX_REASON: Final = 2000
 
 
 class SourceError(BadInputError):
@@ -39,3 +43,28 @@ class MissingAssetsError(EpisodeError):
             f"missing assets: {count} of its model not found {where}: {', '.join(sorted(names))}; "
             "name their folder with --assets"
         )
+
+
+@contextmanager
+def untrusted(where: str) -> Iterator[None]:
+    """Make one kind of error of whatever libraries raise inside, who read what nobody has checked.
+
+    Args:
+        where: What is read, for messages.
+
+    Raises:
+        EpisodeError: Something was raised that is no error of this program.
+    """
+    try:
+        yield
+    except MangoTraceError:
+        raise
+    except Exception as error:
+        said = reason(error)
+        said = said if len(said) <= _MAX_REASON else f"{said[:_MAX_REASON]}..."
+        raise EpisodeError(f"{where}: {type(error).__name__}: {said}") from error
+
+
+def reason(error: Exception) -> str:
+    """What an error says, which may quote a file that is in no encoding."""
+    return str(error).encode(errors="replace").decode()

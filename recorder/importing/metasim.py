@@ -26,7 +26,7 @@ from recorder.importing.errors import EpisodeError, SourceError
 from recorder.importing.npz import numeric, read_npz
 
 _STATE: Final = ("time", "qpos", "qvel", "act", "mocap_pos", "mocap_quat")
-_NUMBER = re.compile(r"(\d+)$")
+_NUMBER = re.compile(r"([0-9]{1,18})$")
 
 
 class MetasimFiles:

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recorder.adapters.robosuite import instruction_of
@@ -28,8 +29,10 @@ from recorder.importing.errors import EpisodeError, SourceError
 from recorder.importing.npz import numeric, read_npz
 from recorder.importing.robomimic import kitchen_task
 
-_EPISODE = re.compile(r"episode_(\d+)")
+_EPISODE = re.compile(r"episode_([0-9]{1,18})")
 _MAX_TEXT: Final = 64 << 20
+_MAX_WIDTH: Final = 1024
+_MAX_FRAMES: Final = 1 << 30
 
 
 class RobocasaFolder:
@@ -103,19 +106,62 @@ class RobocasaFolder:
         files = [path for path in sorted(self._root.glob(f"data/*/{name}")) if not path.is_symlink()]
         if not files:
             return np.zeros((rows, 0)), None
+        where = f"{where}: {files[0].name}"
         try:
-            table = pq.ParquetFile(files[0]).read(use_threads=False)
-            actions = np.array(table["action"].to_pylist(), dtype=np.float64)
-            rewards = (
-                np.array(table["next.reward"].to_pylist(), dtype=np.float64).ravel()
-                if "next.reward" in table.column_names
-                else None
-            )
+            with pq.ParquetFile(files[0]) as file:
+                wanted = _wanted(file, rows, where)
+                table = file.read(columns=wanted, use_threads=False)
+            actions = _matrix(table["action"], where)
+            rewards = _matrix(table["next.reward"], where) if "next.reward" in wanted else None
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
-            raise EpisodeError(f"{where}: {files[0].name}: {error}") from error
-        if actions.ndim != 2:
-            raise EpisodeError(f"{where}: actions of shape {actions.shape}")
-        return actions, rewards
+            raise EpisodeError(f"{where}: {error}") from error
+        if rewards is not None and rewards.shape[1] != 1:
+            raise EpisodeError(f"{where}: rewards of shape {rewards.shape}")
+        return actions, None if rewards is None else rewards[:, 0]
+
+
+def _wanted(file: pq.ParquetFile, rows: int, where: str) -> list[str]:
+    """Columns to read of a file with frames, once it is seen that they are no larger than states allow.
+
+    Args:
+        file: The file, of which nothing but its metadata has been read.
+        rows: States of the episode; there are as many frames, or one fewer.
+        where: What it is, for messages.
+
+    Raises:
+        EpisodeError: It has other rows, or its columns are too large: a few bytes of Parquet can stand for
+            any number of equal ones.
+    """
+    metadata = file.metadata
+    if metadata.num_rows not in (rows, rows - 1):
+        raise EpisodeError(f"{where}: {metadata.num_rows} frames do not go with {rows} states")
+    wanted = [name for name in ("action", "next.reward") if name in file.schema_arrow.names]
+    if "action" not in wanted:
+        raise EpisodeError(f"{where}: no column 'action'")
+    values = size = 0
+    for group in range(metadata.num_row_groups):
+        for index in range(metadata.num_columns):
+            column = metadata.row_group(group).column(index)
+            if any(f"{column.path_in_schema}.".startswith(f"{name}.") for name in wanted):
+                values += column.num_values
+                size += column.total_uncompressed_size
+    if values > rows * _MAX_WIDTH or size > _MAX_FRAMES:
+        raise EpisodeError(f"{where}: {values} numbers in {size} bytes are too many for {rows} frames")
+    return wanted
+
+
+def _matrix(column: pa.ChunkedArray, where: str) -> Array:
+    """A column of numbers, or of lists of numbers that are equally long, ``(rows, width)``."""
+    rows, width, values = len(column), 1, column.combine_chunks()
+    if pa.types.is_nested(column.type):
+        lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+        if len(lengths) > 1 or None in lengths:
+            raise EpisodeError(f"{where}: lists of several lengths")
+        width, values = lengths[0] if lengths else 0, pc.list_flatten(values)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        raise EpisodeError(f"{where}: {column.type} holds no numbers")
+    numbers: Array = values.cast(pa.float64()).to_numpy(zero_copy_only=False).reshape(rows, width)
+    return numbers
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -47,12 +47,13 @@ class RobomimicFile:
             self._data = hdf5.subgroup(self._file, "data", str(path))
             self._keys = hdf5.numbered(self._data, "demo_")
             self.task = _task(self._data, path)
-        except EpisodeError as error:
+            if not self._keys:
+                raise SourceError(f"{path}: no demonstrations data/demo_<number>")
+        except BaseException as error:
             self.close()
-            raise SourceError(str(error)) from error
-        if not self._keys:
-            self.close()
-            raise SourceError(f"{path}: no demonstrations data/demo_<number>")
+            if isinstance(error, EpisodeError):
+                raise SourceError(str(error)) from error
+            raise
 
     def keys(self) -> list[str]:
         """See :meth:`Source.keys`."""

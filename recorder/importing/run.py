@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -12,10 +13,11 @@ from mango_trace.errors import MangoTraceError, UsageError
 from mango_trace.store import Dataset, DatasetWriter
 from mango_trace.store.layout import DATASET_FILE, DatasetInfo
 from mango_trace.workers import worker_pool
-from recorder.importing.episode import Source
+from recorder.importing.episode import Source, SourceEpisode, SourceTask
+from recorder.importing.errors import reason, untrusted
 from recorder.importing.formats import open_source
 from recorder.importing.model_text import asset_roots
-from recorder.importing.scenes import SceneBook
+from recorder.importing.scenes import Placed, SceneBook
 from recorder.importing.storing import failed_trace, trace_of
 
 
@@ -137,18 +139,15 @@ def import_files(
 
 def _jobs(index: int, path: Path, choice: Choice, report: FileReport) -> Iterator[_Job]:
     try:
-        source = open_source(path, choice.file_format)
-        try:
+        with untrusted(str(path)), closing(open_source(path, choice.file_format)) as source:
             keys = source.keys()
             report.total = len(keys)
             if choice.filter_key is not None:
                 keys = source.filtered(choice.filter_key)
-        finally:
-            source.close()
     except UsageError:
         raise
     except MangoTraceError as error:
-        report.problem = str(error)
+        report.problem = reason(error)
         return
     if choice.numbers is not None:
         keys = [key for key in keys if int(key.rpartition("_")[2]) in choice.numbers]
@@ -228,30 +227,46 @@ def _close_all() -> None:
 def _import_one(job: _Job, out: Path, choice: Choice, there: frozenset[str]) -> _Done:
     """Import one episode in this process, which keeps file, scenes and writer for the next."""
     name = f"{job.path.name}#{job.key}"
-    source = _source(job.path, choice.file_format)
+    where = f"{job.path}: {job.key}"
+    try:
+        with untrusted(where):
+            source = _source(job.path, choice.file_format)
+    except UsageError:
+        raise
+    except MangoTraceError as error:  # it was one a moment ago; nothing is known for a row
+        return _Done(job, False, reason(error))
     writer = _writer(out)
     task, number = source.task, int(job.key.rpartition("_")[2])
     try:
-        episode = source.read(job.key)
-        name = f"{name}@{episode.digest}"
-        if name in there:
-            return _Done(job, True, None)
-        task = episode.task or task
-        first = source.keys()[0]
-        placed = _book(choice.assets).place(
-            task, episode.xml, lambda: episode.xml if first == job.key else source.read(first).xml, job.key
-        )
-        trace = trace_of(episode, task, placed, source=name, policy=choice.policy)
+        with untrusted(where):
+            episode = source.read(job.key)
+            name = f"{name}@{episode.digest}"
+            if name in there:
+                return _Done(job, True, None)
+            task = episode.task or task
+            placed = _place(source, episode, task, choice, job.key)
+            trace = trace_of(episode, task, placed, source=name, policy=choice.policy)
         writer.add_scene(placed.package)
         writer.add(trace)
     except UsageError:
         raise
     except MangoTraceError as error:
-        reason = str(error)
+        said = reason(error)
         package, trace = failed_trace(
-            task, key=job.key, number=number, source=name, policy=choice.policy, reason=reason
+            task, key=job.key, number=number, source=name, policy=choice.policy, reason=said
         )
         writer.add_scene(package)
         writer.add(trace)
-        return _Done(job, False, reason)
+        return _Done(job, False, said)
     return _Done(job, False, None)
+
+
+def _place(source: Source, episode: SourceEpisode, task: SourceTask, choice: Choice, key: str) -> Placed:
+    def first_xml() -> str:
+        first = source.keys()[0]
+        if first == key:
+            return episode.xml
+        with untrusted(first):  # what is wrong with the first is said where it is imported itself
+            return source.read(first).xml
+
+    return _book(choice.assets).place(task, episode.xml, first_xml, key)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import os
-import pickle
 import subprocess
 import sys
-import zipfile
+import zlib
 
 import h5py
 import numpy as np
+import pyarrow as pa
 import pytest
-from numpy.lib import format as npy
 
 from mango_trace.store import Dataset
 from recorder.importing import import_files
 from recorder.importing.errors import EpisodeError, SourceError
-from recorder.importing.init_states import read_init_states
 from recorder.importing.model_text import read_model
-from recorder.importing.npz import read_npz
-from recorder.importing.robomimic import RobomimicFile
+from recorder.importing.robomimic import RobomimicFile, _task
 from recorder.importing.scenes import check_harmless
 from tests.recorder.importing.lift_files import lift_xml, write_lift
 
@@ -118,40 +114,6 @@ def test_what_models_multiply_in_earnest_is_read():
     assert read_model(lift_xml(asset, body=body), [], "demo").model.ngeom == 54
 
 
-def _npy(shape, dtype="<f8"):
-    """A header that claims a shape, and no numbers."""
-    stream = io.BytesIO()
-    npy.write_array_header_1_0(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        _npy((1 << 40,)),
-        _npy((1 << 20, 1 << 20), "|b1"),
-        _npy((1 << 62, 1 << 62)),
-        b"text",
-        b"\x93NUMPY\x03\0",
-    ],
-)
-def test_an_array_that_claims_more_than_there_is_is_not_made(tmp_path, content):
-    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
-        archive.writestr("qpos.npy", content)
-    with pytest.raises(EpisodeError, match=r"GiB as float64|cannot be read as NPZ"):
-        read_npz(tmp_path / "a.npz")
-
-
-def test_the_bound_is_that_of_all_arrays_as_float64(tmp_path, monkeypatch):
-    """What is stored as one byte needs eight."""
-    monkeypatch.setattr("recorder.importing.npz._MAX_BYTES", 8000)
-    np.savez(tmp_path / "fits.npz", a=np.zeros(500, "u1"), b=np.zeros((1, 480), bool))
-    assert read_npz(tmp_path / "fits.npz")["b"].shape == (1, 480)
-    np.savez(tmp_path / "large.npz", a=np.zeros(500, "u1"), b=np.zeros(501, bool))
-    with pytest.raises(EpisodeError, match="as float64"):
-        read_npz(tmp_path / "large.npz")
-
-
 @pytest.mark.parametrize("kind", ["S8", "O"])
 def test_a_filter_of_fixed_or_any_length(tmp_path, kind):
     demos = {f"demo_{number}": [LOW, HIGH] for number in range(4)}
@@ -229,39 +191,84 @@ def test_a_filter_is_read_as_carefully_as_states(tmp_path, write):
         source.close()
 
 
-@pytest.mark.parametrize("protocol", range(5))
-@pytest.mark.parametrize("dtype", ["<f8", ">f4", "u1", "?", "<i2"])
-def test_pickled_arrays_of_all_sorts_are_read(tmp_path, protocol, dtype):
-    expected = np.arange(12).reshape(3, 4).astype(dtype)
-    for array in (expected, np.asfortranarray(expected)):
-        (tmp_path / "x.init").write_bytes(pickle.dumps(array, protocol=protocol))
-        assert np.array_equal(read_init_states(tmp_path / "x.init"), expected)
+_WRONG = [
+    EpisodeError,
+    zlib.error,
+    MemoryError,
+    AttributeError,
+    ValueError,
+    RecursionError,
+    TypeError,
+    pa.ArrowInvalid,
+]
+
+
+@pytest.mark.parametrize("kind", _WRONG)
+def test_whatever_a_reader_raises_is_that_episodes(tmp_path, monkeypatch, kind):
+    read = RobomimicFile.read
+
+    def hostile(self, key):
+        if key == "demo_0":
+            raise kind("no \ud800 text")
+        return read(self, key)
+
+    monkeypatch.setattr(RobomimicFile, "read", hostile)
+    file = write_lift(tmp_path / "a.hdf5", {"demo_0": [LOW, HIGH], "demo_1": [LOW, HIGH]})
+    report = import_files([file], tmp_path / "out")
+    assert (report.exit_code, report.files[0].imported) == (3, 1)
+    assert "no ? text" in report.files[0].errors["demo_0"]
+    assert [record.metadata.ended for record in Dataset(tmp_path / "out").records] == ["error", "truncated"]
+
+
+@pytest.mark.parametrize("kind", _WRONG)
+def test_whatever_opening_raises_is_that_files(tmp_path, monkeypatch, kind):
+    """And the file is closed."""
+    bad = write_lift(tmp_path / "bad.hdf5", {"demo_0": [LOW, HIGH]})
+    good = write_lift(tmp_path / "good.hdf5", {"demo_0": [LOW, HIGH]})
+    opened = []
+
+    def hostile(data, path):
+        if path == bad:
+            opened.append(data)
+            raise kind("no")
+        return _task(data, path)
+
+    monkeypatch.setattr("recorder.importing.robomimic._task", hostile)
+    report = import_files([bad, good], tmp_path / "out")
+    assert (report.exit_code, report.files[1].imported) == (3, 1)
+    assert report.files[0].problem.endswith("no")
+    assert not opened[0]
+
+
+def _attributes(**values):
+    def change(file):
+        for name, value in values.items():
+            file["data"].attrs[name] = value
+
+    return change
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "change",
     [
-        (b"\x80\x02Nr\xff\xff\xff\x7f.", "remembers something as number 2147483647"),
-        (b"Np999999999\n.", "remembers something as number 999999999"),
-        (b"\x80\x02" + b"N0" * 10 + b".", "has POP"),
-        (b"\x80\x02" + b"N" * 2000 + b".", "more than one array needs"),
-        (b"\x80\x02" + b"c_codecs\nencode\nU\x01aU\x06latin1\x86R" * 9 + b".", "more than one array needs"),
-        (b"\x80\x02cnumpy\ndtype\nU\x02f8\x85RK\x01b.", "described in another way"),
-        (b"\x80\x02cnumpy\ndtype\n}U\x01aNsb.", "describes what it calls"),
-        (b"\x80\x02cnumpy\ndtype\nU\x02O8\x85R.", "no numbers"),
-        (b"\x80\x02cnumpy\nndarray\nK\x05\x85R.", "in another way"),
-        (b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n)R(K\x01K\x05\x85NK\0Nt.", "cannot be read"),
-        (b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n)R(K\x01K\x05\x85NK\0Ntb.", "in another way"),
-        (b"\x80\x03B\xff\xff\xff\x7fa.", "expected 2147483647 bytes"),
+        _attributes(env_args='{"env_kwargs": [1]}'),
+        lambda file: file["data"].attrs.create("env", b"\xff", dtype=h5py.string_dtype()),
+        _attributes(env_info='{"env_name": "\\ud800"}', env=""),
+        _attributes(env="x" * 2_000_000),
+        _attributes(env_args='{"env_kwargs": {"control_freq": 1e999}}'),
+        lambda file: file["data/demo_0"].attrs.__setitem__("model_file", "<mujoco>" + "<body>" * 5000),
+        lambda file: file["data/demo_0"].attrs.__setitem__(
+            "model_file", "<mujoco><worldbody>" + "<body>" * 5000 + "</body>" * 5000 + "</worldbody></mujoco>"
+        ),
+        lambda file: file["data/demo_0"].attrs.__setitem__("ep_meta", '{"lang": "\\ud800"}'),
     ],
 )
-def test_a_pickle_that_no_array_has_is_refused_before_it_is_run(tmp_path, content, message):
-    (tmp_path / "x.init").write_bytes(content)
-    with pytest.raises(EpisodeError, match=message):
-        read_init_states(tmp_path / "x.init")
-
-
-def test_what_torch_wrote_before_its_archives_is_read(tmp_path):
-    parts = [0x1950A86A20F9469CFC6C, 1001, {"little_endian": True, "type_sizes": {"int": 4}}, np.ones((2, 3))]
-    (tmp_path / "x.init").write_bytes(b"".join(pickle.dumps(part, protocol=2) for part in parts))
-    assert np.array_equal(read_init_states(tmp_path / "x.init"), np.ones((2, 3)))
+def test_hostile_content_is_an_error_of_its_own_and_the_rest_goes_on(tmp_path, change):
+    bad = write_lift(tmp_path / "bad.hdf5", {"demo_0": [LOW, HIGH]})
+    good = write_lift(tmp_path / "good.hdf5", {"demo_0": [LOW, HIGH]})
+    with h5py.File(bad, "a") as opened:
+        change(opened)
+    report = import_files([bad, good], tmp_path / "out")
+    assert report.exit_code == 3
+    assert report.files[0].problem or report.files[0].errors
+    assert report.files[1].imported == 1
