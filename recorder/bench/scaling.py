@@ -28,7 +28,10 @@ _SIZES: Final = (1_000, 10_000, 100_000)
 _COLD_TRACES: Final = 100
 _COLD_TURNS: Final = 5
 _PARTS: Final = {
-    "Python and imports": ("", "import mango_trace.evaluation"),
+    "Python and imports": (
+        "",
+        "import os; os.environ.setdefault('MUJOCO_GL', 'disable'); import mango_trace.evaluation",
+    ),
     "numba, imported and first used (SciPy too, where it is installed)": (
         "import numpy",
         "from mango_trace.oracle.timing import summary; summary(numpy.zeros(1, bool))",
