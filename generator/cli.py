@@ -18,7 +18,7 @@ from mango_trace.cli.reporting import announce_compiling, print_problems
 if TYPE_CHECKING:
     from generator.folder import OracleFolder
     from generator.gate import Gate
-    from generator.generation import PlanResult
+    from generator.generation import Generation, PlanResult
     from generator.modules.variant import Variant
     from generator.rules import Reading
     from generator.targets import Target
@@ -181,7 +181,7 @@ def oracles(
     sys.exit(0 if accepted == len(results) and not gates.problems else 3)
 
 
-def _write_libraries(run: Any, targets: Sequence[Target], modules: Sequence[str]) -> None:
+def _write_libraries(run: Generation, targets: Sequence[Target], modules: Sequence[str]) -> None:
     if "I" in modules:
         run.write_tasks([target.instruction for target in targets])
     if "II" in modules:

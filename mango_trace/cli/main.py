@@ -116,7 +116,9 @@ def main() -> None:
     if sys.argv[1:2] and sys.argv[1] in _COMMANDS:
         # None of the core's commands draws: MuJoCo need not look for a window system when it is imported.
         os.environ.setdefault("MUJOCO_GL", "disable")
-    if sys.argv[1:2] == ["evaluate"] and not any("ray" in argument for argument in sys.argv):
+    if sys.argv[1:2] == ["evaluate"] and {"ray", "--engine=ray"}.isdisjoint(
+        sys.argv
+    ):  # Ray brings its own needs
         sys.meta_path.insert(0, _Spared())
     try:
         cli()
