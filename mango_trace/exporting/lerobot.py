@@ -93,12 +93,10 @@ def export_lerobot(
         BadInputError: No trace can be exported.
         DatasetError: The dataset cannot be read.
     """
-    if only is not None and database is None:
-        raise UsageError("choosing by outcome needs verdicts: --db FILE")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder}: not empty; a LeRobotDataset is written as a whole")
     exported = Exported()
-    chosen = chosen_traces(Dataset(root), verdicts_of(database, oracle), exported, only=only, by=by)
+    chosen = chosen_traces(Dataset(root), verdicts_of(database, oracle, only), exported, only=only, by=by)
     writer = _Writer(folder, exported)
     for one in chosen:
         try:

@@ -61,11 +61,9 @@ def export_robomimic(
         import h5py
     except ModuleNotFoundError as error:
         raise UsageError("robomimic's HDF5 needs h5py; pip install 'mango-trace[import]'") from error
-    if only is not None and database is None:
-        raise UsageError("choosing by outcome needs verdicts: --db FILE")
     exported = Exported()
     dataset = Dataset(root)
-    chosen = chosen_traces(dataset, verdicts_of(database, oracle), exported, only=only, by=by)
+    chosen = chosen_traces(dataset, verdicts_of(database, oracle, only), exported, only=only, by=by)
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, Any] = {}
     masks: dict[str, dict[str, list[str]]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from mango_trace.errors import MangoTraceError
+from mango_trace.errors import MangoTraceError, UsageError
 from mango_trace.queries import run_query
 from mango_trace.scene.package import ScenePackage
 from mango_trace.store import Dataset, Trace, TraceRecord
@@ -74,14 +74,20 @@ class Chosen:
     verdict: Verdict
 
 
-def verdicts_of(database: Path | None, oracle: str = "") -> dict[str, Verdict]:
+def verdicts_of(database: Path | None, oracle: str = "", only: Only | None = None) -> dict[str, Verdict]:
     """Verdicts by trace: of the latest evaluator, and of one oracle where several judge a task.
 
     Args:
         database: The DuckDB file; without one nothing is known.
         oracle: Name or beginning of the digest of the oracle that is meant; all, when empty. Of several
             the one with the smallest digest counts.
+        only: Outcome by which traces are to be chosen.
+
+    Raises:
+        UsageError: ``only`` is given without verdicts.
     """
+    if database is None and only is not None:
+        raise UsageError("choosing by outcome needs verdicts: --db FILE")
     if database is None:
         return {}
     parameters = {"oracle": oracle}

@@ -274,18 +274,24 @@ def test_what_traces_show_is_kept_with_the_oracles(written):
     assert {record.mutation_score for record in proofs.values()} == {1.0, None}
 
 
-def test_an_oracle_that_traces_refute_is_not_accepted_and_the_judge_is_told_why(tmp_path, monkeypatch):
-    """The rules leave out that the drawer is closed; no trace that was cut short may pass for it."""
-    root, out = make_dataset(tmp_path, 4), tmp_path / "out"
+@pytest.fixture
+def forgetful(monkeypatch) -> None:
+    """Rules that leave out that the drawer is closed, and assessors that do not mind."""
     honest = RulesModel._plan
 
-    def forgetful(self, inputs):
+    def plan(self, inputs):
         reply = honest(self, inputs)
         return reply.model_copy(update={"plan": reply.plan[:1]})
 
-    monkeypatch.setattr(RulesModel, "_plan", forgetful)
+    monkeypatch.setattr(RulesModel, "_plan", plan)
     monkeypatch.setattr(RulesModel, "_logic", lambda *_: Assessment(issues=[], justification="", score=10))
     monkeypatch.setattr(RulesModel, "_compliance", RulesModel._logic)
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_an_oracle_that_traces_refute_is_not_accepted_and_the_judge_is_told_why(tmp_path):
+    """No trace that was cut short may pass for the whole."""
+    root, out = make_dataset(tmp_path, 4), tmp_path / "out"
     shown = run("oracles", root, "--out", out, "--format", "json", exit_code=3)
     (row,) = json.loads(shown[shown.index("[") : shown.rindex("]") + 1])
     assert (row["outcome"], row["rounds"]) == ("unproven", 25)
@@ -324,18 +330,10 @@ def test_a_line_that_was_cut_off_goes(tmp_path):
     assert path.read_text() == '{"a": 1}\n{"c": 1}\n'
 
 
-def test_an_earlier_oracle_that_traces_refute_is_withdrawn(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("forgetful")
+def test_an_earlier_oracle_that_traces_refute_is_withdrawn(tmp_path):
     """It was accepted when there were no traces; now nothing may judge by it."""
     root, out = make_dataset(tmp_path, 4), tmp_path / "out"
-    honest = RulesModel._plan
-
-    def forgetful(self, inputs):
-        reply = honest(self, inputs)
-        return reply.model_copy(update={"plan": reply.plan[:1]})
-
-    monkeypatch.setattr(RulesModel, "_plan", forgetful)
-    monkeypatch.setattr(RulesModel, "_logic", lambda *_: Assessment(issues=[], justification="", score=10))
-    monkeypatch.setattr(RulesModel, "_compliance", RulesModel._logic)
     run("oracles", root, "--out", out, "--ablate", "reliability")
     assert (out / f"{TASK}.json").exists()
     run("oracles", root, "--out", out, exit_code=3)

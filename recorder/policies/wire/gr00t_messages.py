@@ -10,11 +10,11 @@ import io
 import math
 from typing import Any, Final
 
-import msgpack
 import numpy as np
 from numpy.lib import format as npy
 
 from recorder.errors import PolicyReplyError
+from recorder.policies.wire import packing
 
 _KINDS: Final = "biuf"
 _HEADERS: Final = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -27,8 +27,7 @@ def pack(message: Any) -> bytes:
         TypeError: Something in it has no place in a message.
         ValueError: An array of objects.
     """
-    packed: bytes = msgpack.packb(message, default=_encode)
-    return packed
+    return packing.pack(message, _encode)
 
 
 def unpack(data: bytes) -> Any:
@@ -41,12 +40,7 @@ def unpack(data: bytes) -> Any:
         PolicyReplyError: It is no such message; or it holds an array of another kind than booleans and
             numbers, or one whose bytes do not fill its shape.
     """
-    try:
-        return msgpack.unpackb(data, object_hook=_decode)
-    except PolicyReplyError:
-        raise
-    except Exception as error:  # msgpack raises ValueErrors, TypeErrors and classes of its own
-        raise PolicyReplyError(f"no msgpack message: {type(error).__name__}: {error}") from error
+    return packing.unpack(data, _decode)
 
 
 def _encode(value: Any) -> Any:
