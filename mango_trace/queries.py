@@ -20,16 +20,17 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mango_trace.errors import BadInputError, DatabaseError, UnknownNameError, UsageError
 from mango_trace.shipped import shipped
-from mango_trace.verdicts import open_read_only
+from mango_trace.verdicts import derived, open_read_only
 
 Value: TypeAlias = str | int | float | bool
 """Value of a parameter."""
@@ -45,15 +46,17 @@ TYPES: Final[dict[str, type[Value]]] = {
 _SHARED: Final = "_shared.sql"
 _PARAMETER: Final = re.compile(r"parameter (\w+) (\w+) ('(?:[^']|'')*'|\S+) -- (.+)")
 _COLUMN: Final = re.compile(r"column (\w+) -- (.+)")
+_MACRO: Final = re.compile(r"^CREATE TEMP MACRO (\w+)\(", re.MULTILINE)
+_WORD: Final = re.compile(r"\w+")
 _READ: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 
 # Names that parameters stand for, so that a typing error is not answered with an empty table.
 _KNOWN: Final[dict[str, str]] = {
     "evaluator": "SELECT DISTINCT evaluator FROM runs",
-    "who": "SELECT DISTINCT who FROM labels",
-    "sample": "SELECT DISTINCT sample FROM samples",
+    "who": "SELECT DISTINCT who FROM told",
+    "sample": "SELECT DISTINCT sample FROM sampled",
     "meaning": "SELECT meaning FROM meanings()",
-    "policy": "SELECT policy FROM traces UNION SELECT policy_label(policy, policy_version) FROM traces",
+    "policy": "SELECT policy FROM kinds UNION SELECT policy_label FROM kinds",
 }
 _KNOWN_BY_PARAMETER: Final = {
     "evaluator": "evaluator",
@@ -142,19 +145,25 @@ class Query:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """Rows that SQL gave. NaN does not occur: it is NULL (``None``).
 
     Attributes:
-        columns: Names, in order.
-        rows: Values of each row.
-        arrow: The same as an Arrow table.
+        arrow: The rows as an Arrow table.
     """
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
     arrow: pa.Table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names, in order."""
+        return tuple(self.arrow.column_names)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:
+        """Values of each row; a million rows take seconds."""
+        return tuple(zip(*map(_values, self.arrow.columns), strict=True))
 
     def records(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
@@ -238,7 +247,7 @@ def run_query(database: Path | str, name: str, parameters: Mapping[str, Value] |
     """
     query = find_query(name)
     values = query.bind(parameters or {})
-    with _open(database) as connection:
+    with _open(database, " ".join((query.sql, *_KNOWN.values()))) as connection:
         try:
             _check_names(connection, query, values)
             return _fetch(connection, query.sql, values)
@@ -263,7 +272,7 @@ def run_sql(database: Path | str, text: str) -> Result:
         UsageError: It is not one statement that reads, or DuckDB does not accept it.
         DatabaseError: The file cannot be read as a verdict database.
     """
-    with _open(database) as connection:
+    with _open(database, text) as connection:
         try:
             statements = duckdb.extract_statements(text)
             if len(statements) != 1:
@@ -278,13 +287,19 @@ def run_sql(database: Path | str, text: str) -> Result:
             raise UsageError(f"sql: {error}") from error
 
 
-def _open(database: Path | str) -> duckdb.DuckDBPyConnection:
+def _open(database: Path | str, text: str) -> duckdb.DuckDBPyConnection:
+    """Open a database to read what some SQL asks for."""
     connection = open_read_only(database)
     try:
         # A name in the SQL must never be taken for a variable of this program.
         connection.execute("SET python_enable_replacements = false").fetchall()
-        for statement in duckdb.extract_statements(_shared()):
-            connection.execute(statement).fetchall()
+        derived.add_macros(connection)
+        if derived.has_kept(connection):
+            connection.execute(f"SET search_path = 'main,{derived.SCHEMA}'").fetchall()
+        else:  # an evaluation was interrupted
+            derived.make(connection, keep=False)
+        for macro in _macros_in(text):
+            connection.execute(macro).fetchall()
     except BaseException as error:
         connection.close()
         if isinstance(error, duckdb.Error):
@@ -294,8 +309,26 @@ def _open(database: Path | str) -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _shared() -> str:
-    return (shipped("queries") / _SHARED).read_text(encoding="utf-8")
+def _shared() -> dict[str, str]:
+    """Statements of the shared macros by name, in the order of the file."""
+    text = (shipped("queries") / _SHARED).read_text(encoding="utf-8")
+    names = _MACRO.findall(text)
+    statements = [statement.query for statement in duckdb.extract_statements(text)]
+    return dict(zip(names, statements, strict=True))
+
+
+def _macros_in(text: str) -> list[str]:
+    """Statements of the macros that some SQL needs, each behind those that it needs itself.
+
+    To make all of them takes as long as many a query.
+    """
+    needed = set(_WORD.findall(text))
+    found: list[str] = []
+    for name, statement in reversed(_shared().items()):  # a macro calls none that is made after it
+        if name in needed:
+            needed.update(_WORD.findall(statement))
+            found.append(statement)
+    return found[::-1]
 
 
 def _fetch(connection: duckdb.DuckDBPyConnection, text: str, values: Mapping[str, Value]) -> Result:
@@ -303,11 +336,8 @@ def _fetch(connection: duckdb.DuckDBPyConnection, text: str, values: Mapping[str
     if relation is None:
         raise UsageError("sql: the statement gives no rows")
     table = relation.to_arrow_table()
-    names = _unique(table.column_names)
     columns = [_without_nan(column) for column in table.columns]
-    arrays = [pa.array(column, type=given.type) for column, given in zip(columns, table.columns, strict=True)]
-    rows = tuple(zip(*columns, strict=True))
-    return Result(names, rows, pa.Table.from_arrays(arrays, names=list(names)))
+    return Result(pa.Table.from_arrays(columns, names=list(_unique(table.column_names))))
 
 
 def _unique(names: list[str]) -> tuple[str, ...]:
@@ -323,17 +353,19 @@ def _unique(names: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _without_nan(column: pa.ChunkedArray) -> list[Any]:
+def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_floating(column.type):
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if pa.types.is_nested(column.type):
+        return pa.chunked_array([pa.array([_clean(value) for value in column.to_pylist()], column.type)])
+    return column
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
     values: list[Any] = column.to_pylist()
     if pa.types.is_decimal(column.type) and column.type.scale == 0:  # DuckDB's 128 bit integers
         return [None if value is None else int(value) for value in values]
-    if not _may_hold_nan(column.type):
-        return values
-    return [_clean(value) for value in values]
-
-
-def _may_hold_nan(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_nested(kind))
+    return values
 
 
 def _clean(value: Any) -> Any:

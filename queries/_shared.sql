@@ -1,5 +1,6 @@
--- What several queries build on: statistics, which verdicts count, outcomes by trace.
--- Applied as temporary macros to the read-only connection; nothing of it is stored in the file.
+-- What several queries build on: statistics, which verdicts count, outcomes by kind and by trace.
+-- Applied as temporary macros to the read-only connection; nothing of it is stored in the file. The tables that
+-- they read beside those of the schema are derived from it: mango_trace/verdicts/derived.
 
 -- Rates and intervals ------------------------------------------------------------------------
 
@@ -20,16 +21,21 @@ CREATE TEMP MACRO wilson_high(hits, n) AS
     + 1.959963984540054 * sqrt(hits::DOUBLE * (n - hits) / n + 1.959963984540054 ** 2 / 4)
   ) / (n + 1.959963984540054 ** 2)) END;
 
--- Bounds of Newcombe's 95 % interval for the difference of two independent rates, a minus b.
+-- Bounds of Newcombe's 95 % interval for the difference of two independent rates, a minus b: from rates and
+-- bounds of their intervals, and from counts.
+CREATE TEMP MACRO difference_low(rate_a, low_a, rate_b, high_b) AS
+  rate_a - rate_b - sqrt((rate_a - low_a) ** 2 + (high_b - rate_b) ** 2);
+
+CREATE TEMP MACRO difference_high(rate_a, high_a, rate_b, low_b) AS
+  rate_a - rate_b + sqrt((high_a - rate_a) ** 2 + (rate_b - low_b) ** 2);
+
 CREATE TEMP MACRO newcombe_low(hits_a, n_a, hits_b, n_b) AS
-  ratio(hits_a, n_a) - ratio(hits_b, n_b) - sqrt(
-    (ratio(hits_a, n_a) - wilson_low(hits_a, n_a)) ** 2
-    + (wilson_high(hits_b, n_b) - ratio(hits_b, n_b)) ** 2);
+  difference_low(
+    ratio(hits_a, n_a), wilson_low(hits_a, n_a), ratio(hits_b, n_b), wilson_high(hits_b, n_b));
 
 CREATE TEMP MACRO newcombe_high(hits_a, n_a, hits_b, n_b) AS
-  ratio(hits_a, n_a) - ratio(hits_b, n_b) + sqrt(
-    (wilson_high(hits_a, n_a) - ratio(hits_a, n_a)) ** 2
-    + (ratio(hits_b, n_b) - wilson_low(hits_b, n_b)) ** 2);
+  difference_high(
+    ratio(hits_a, n_a), wilson_high(hits_a, n_a), ratio(hits_b, n_b), wilson_low(hits_b, n_b));
 
 -- Two-sided exact McNemar test: p-value of only_a against only_b discordant pairs.
 CREATE TEMP MACRO mcnemar_p(only_a, only_b) AS (
@@ -44,11 +50,17 @@ CREATE TEMP MACRO mcnemar_p(only_a, only_b) AS (
 -- Digests are long; this much of one tells oracles apart and is accepted by the parameter `oracle`.
 CREATE TEMP MACRO short_digest(digest) AS left(digest, 12);
 
-CREATE TEMP MACRO policy_label(policy, version) AS
-  CASE WHEN version = '' THEN policy ELSE policy || '@' || version END;
+-- Counting -----------------------------------------------------------------------------------
 
-CREATE TEMP MACRO call_text(name, arguments) AS
-  name || '(' || array_to_string(arguments, ', ') || ')';
+-- Of rows that each stand for n, how many are so.
+CREATE TEMP MACRO counted(n, is_so) AS coalesce(sum(n) FILTER (is_so), 0)::BIGINT;
+
+-- Whether no trace is in a group of kinds more than once: it is, for each oracle of its task.
+CREATE TEMP MACRO each_once(benchmark, suite, task, oracle) AS
+  count(DISTINCT (benchmark, suite, task, oracle)) = count(DISTINCT (benchmark, suite, task));
+
+-- The number of rows that a list has at most, 0 = all.
+CREATE TEMP MACRO rows_of(wanted) AS CASE WHEN wanted > 0 THEN wanted ELSE 9223372036854775807 END;
 
 -- Which verdicts count -----------------------------------------------------------------------
 
@@ -56,8 +68,7 @@ CREATE TEMP MACRO call_text(name, arguments) AS
 CREATE TEMP MACRO chosen_evaluator(wanted) AS (
   CASE WHEN wanted <> '' THEN wanted ELSE (
     SELECT runs.evaluator FROM runs
-    WHERE runs.evaluator IN (
-      SELECT verdicts.evaluator FROM verdicts UNION SELECT end_state.evaluator FROM end_state)
+    WHERE runs.evaluator IN (SELECT k.evaluator FROM kinds AS k WHERE k.has_verdict OR k.goal IS NOT NULL)
     ORDER BY runs.run DESC LIMIT 1
   ) END
 );
@@ -69,57 +80,76 @@ CREATE TEMP MACRO chosen_oracles(wanted) AS TABLE
   WHERE o.kind = 'fine_grained'
     AND (wanted = '' OR trim(given.text) = o.name OR starts_with(o.oracle, trim(given.text)));
 
--- Whether a trace was drawn for a sample; '' = all traces.
-CREATE TEMP MACRO in_sample(trace, wanted) AS (
-  wanted = '' OR trace IN (SELECT s.trace_id FROM samples AS s WHERE s.sample = wanted)
-);
+-- Kinds of outcomes by the evaluator in an order; by verdicts in the other order, where it has none in this.
+CREATE TEMP MACRO kinds_in_order(wanted_evaluator, wanted_order) AS TABLE
+  WITH of_evaluator AS MATERIALIZED (
+    SELECT k.* EXCLUDE (what) FROM kinds AS k
+    WHERE k.evaluator = coalesce(chosen_evaluator(wanted_evaluator), '')
+  )
+  SELECT * FROM of_evaluator
+  WHERE order_mode = CASE
+    WHEN wanted_order IN (SELECT order_mode FROM of_evaluator) THEN wanted_order ELSE 'report'
+  END;
+
+-- Kinds of outcomes such that each trace has one: what the benchmark's own goal says, by its protocol (once)
+-- and at the last state (at_end). The outcome is passed, failed, undetermined, error or not_evaluated.
+CREATE TEMP MACRO goal_kinds(wanted_evaluator) AS TABLE
+  SELECT * FROM kinds_in_order(wanted_evaluator, 'report') WHERE coalesce(place, 1) = 1;
+
+-- Kinds of outcomes such that each trace has one for every oracle of its task, or a blank one if there is none.
+-- The outcome is passed, failed, undetermined, error or not_evaluated.
+CREATE TEMP MACRO judged_kinds(wanted_evaluator, wanted_order, wanted_oracle) AS TABLE
+  WITH there AS MATERIALIZED (
+    SELECT * FROM kinds_in_order(wanted_evaluator, wanted_order)
+  ), chosen AS MATERIALIZED (
+    SELECT * FROM there
+    WHERE order_mode = wanted_order AND oracle IN (SELECT oracle FROM chosen_oracles(wanted_oracle))
+  )
+  SELECT *, false AS is_blank FROM chosen
+  UNION ALL
+  SELECT
+    * REPLACE (
+      NULL AS oracle, NULL AS oracle_name, NULL AS place, NULL AS n_actions, NULL AS completed,
+      NULL AS once, NULL AS at_end, NULL AS held_k, NULL AS sequential, NULL AS any_order, NULL AS hold,
+      NULL AS intervals, false AS has_verdict,
+      CASE WHEN ended = 'error' OR status = 'error' THEN 'error' ELSE 'not_evaluated' END AS outcome
+    ),
+    true AS is_blank
+  FROM there
+  WHERE coalesce(place, 1) = 1
+    AND (benchmark, suite, task) NOT IN (SELECT (benchmark, suite, task) FROM chosen);
+
+-- The same with the numbers of a sample's traces; '' = all traces.
+CREATE TEMP MACRO sampled_kinds(wanted_evaluator, wanted_order, wanted_oracle, wanted_sample) AS TABLE
+  WITH drawn AS (
+    SELECT o.kind, count(*) AS n FROM outcomes AS o
+    WHERE wanted_sample <> ''
+      AND o.trace IN (SELECT s.trace FROM sampled AS s WHERE s.sample = wanted_sample)
+    GROUP BY o.kind
+  )
+  SELECT j.* REPLACE (CASE WHEN wanted_sample = '' THEN j.n ELSE d.n END AS n)
+  FROM judged_kinds(wanted_evaluator, wanted_order, wanted_oracle) AS j
+  LEFT JOIN drawn AS d ON d.kind = j.kind
+  WHERE wanted_sample = '' OR d.n IS NOT NULL;
 
 -- Outcomes -----------------------------------------------------------------------------------
 
--- One row a trace and an oracle of its task. The outcome is passed, failed, undetermined, error or
--- not_evaluated. A recording that broke says nothing about the policy: it is an error, never failed.
+-- One row a trace and an oracle of its task, with the benchmark's own goal beside it.
 CREATE TEMP MACRO judged(wanted_evaluator, wanted_order, wanted_oracle) AS TABLE
-  WITH chosen AS (
-    SELECT v.*, o.oracle_name FROM verdicts AS v
-    JOIN chosen_oracles(wanted_oracle) AS o ON o.oracle = v.oracle
-    WHERE v.evaluator = chosen_evaluator(wanted_evaluator) AND v.order_mode = wanted_order
-  ), of_task AS (
-    SELECT DISTINCT t.benchmark, t.suite, t.task, c.oracle, c.oracle_name
-    FROM chosen AS c JOIN traces AS t ON t.trace_id = c.trace_id
-  )
   SELECT
-    t.*,
-    policy_label(t.policy, t.policy_version) AS policy_label,
-    o.oracle, o.oracle_name,
-    CASE
-      WHEN t.ended = 'error' OR t.status = 'error' THEN 'error'
-      ELSE coalesce(v.outcome, 'not_evaluated')
-    END AS outcome,
-    v.evaluator, v.error, v.passed_at, v.n_actions, v.completed, v.first_failed,
-    v.first_failed_action, v.failed_set, v.stopped_at, v.reason, v.violations, v.once, v.at_end,
-    v.held_k, v.sequential, v.any_order, v.hold, v.intervals
-  FROM traces AS t
-  LEFT JOIN of_task AS o
-    ON o.benchmark = t.benchmark AND o.suite = t.suite AND o.task = t.task
-  LEFT JOIN chosen AS v ON v.trace_id = t.trace_id AND v.oracle = o.oracle;
-
--- One row a trace: the benchmark's own goal, by its protocol (once) and at the last state (at_end).
-CREATE TEMP MACRO benchmark_says(wanted_evaluator) AS TABLE
-  SELECT
-    t.trace_id,
-    e.oracle AS goal,
-    CASE
-      WHEN t.ended = 'error' OR t.status = 'error' THEN 'error'
-      ELSE coalesce(e.outcome, 'not_evaluated')
-    END AS success_once,
-    CASE
-      WHEN t.ended = 'error' OR t.status = 'error' OR e.outcome = 'error' THEN 'error'
-      ELSE coalesce(e.at_end, 'not_evaluated')
-    END AS success_at_end,
-    e.first_success, e.lag_states, e.error
-  FROM traces AS t
-  LEFT JOIN end_state AS e
-    ON e.trace_id = t.trace_id AND e.evaluator = chosen_evaluator(wanted_evaluator);
+    k.* EXCLUDE (kind, n),
+    o.* REPLACE (
+      CASE WHEN NOT k.is_blank THEN o.error END AS error,
+      CASE WHEN NOT k.is_blank THEN o.passed_at END AS passed_at,
+      CASE WHEN NOT k.is_blank THEN o.first_failed END AS first_failed,
+      CASE WHEN NOT k.is_blank THEN o.first_failed_action END AS first_failed_action,
+      CASE WHEN NOT k.is_blank THEN o.failed_set END AS failed_set,
+      CASE WHEN NOT k.is_blank THEN o.stopped_at END AS stopped_at,
+      CASE WHEN NOT k.is_blank THEN o.reason END AS reason,
+      CASE WHEN NOT k.is_blank THEN o.violations END AS violations
+    )
+  FROM outcomes AS o
+  JOIN judged_kinds(wanted_evaluator, wanted_order, wanted_oracle) AS k ON k.kind = o.kind;
 
 -- What success may mean, in the order in which it is listed.
 CREATE TEMP MACRO meanings() AS TABLE
@@ -129,7 +159,7 @@ CREATE TEMP MACRO meanings() AS TABLE
     (8, 'benchmark_success_at_end')
   ) AS meanings(position, meaning);
 
--- The outcome of a row of judged and benchmark_says by one of the meanings.
+-- The outcome of a row of judged or of a kind by one of the meanings.
 CREATE TEMP MACRO outcome_by(
   meaning, verdict, once, at_end, held_k, sequential, any_order, benchmark_once, benchmark_at_end
 ) AS
@@ -148,117 +178,84 @@ CREATE TEMP MACRO outcome_by(
     END
   END;
 
--- One row a trace and criterion of success; fine_grained has one row for each oracle of the task.
-CREATE TEMP MACRO scored(wanted_evaluator, wanted_order, wanted_oracle, with_faults) AS TABLE
-  WITH outcomes AS (
-    SELECT trace_id, 'benchmark_success_once' AS criterion, NULL::VARCHAR AS oracle,
-      success_once AS outcome
-    FROM benchmark_says(wanted_evaluator)
-    UNION ALL
-    SELECT trace_id, 'benchmark_success_at_end', NULL, success_at_end
-    FROM benchmark_says(wanted_evaluator)
-    UNION ALL
-    SELECT trace_id, 'fine_grained', short_digest(oracle), outcome
-    FROM judged(wanted_evaluator, wanted_order, wanted_oracle)
+-- Kinds of outcomes by criterion of success; fine_grained has one for each oracle of the task.
+CREATE TEMP MACRO scored_kinds(wanted_evaluator, wanted_order, wanted_oracle, with_faults) AS TABLE
+  WITH goals AS MATERIALIZED (
+    SELECT * FROM goal_kinds(wanted_evaluator)
+  ), said AS (
+    SELECT *, 'benchmark_success_once' AS criterion, NULL::VARCHAR AS said_by, success_once AS said FROM goals
+    UNION ALL BY NAME
+    SELECT *, 'benchmark_success_at_end' AS criterion, NULL::VARCHAR AS said_by, success_at_end AS said
+    FROM goals
+    UNION ALL BY NAME
+    SELECT *, 'fine_grained' AS criterion, short_digest(oracle) AS said_by, outcome AS said
+    FROM judged_kinds(wanted_evaluator, wanted_order, wanted_oracle)
   )
   SELECT
-    o.criterion, o.oracle, o.outcome,
-    t.trace_id, t.suite, t.task, policy_label(t.policy, t.policy_version) AS policy,
-    t.policy AS policy_name, t.seed, t.episode, t.init_state_id, t.initial_state,
-    coalesce(t.mujoco_recorded, 'unknown') AS physics
-  FROM outcomes AS o JOIN traces AS t ON t.trace_id = o.trace_id
-  WHERE with_faults OR t.fault IS NULL;
+    criterion, said_by AS oracle, said AS outcome, kind, n, benchmark, suite, task,
+    policy_label AS policy, policy AS policy_name, physics
+  FROM said
+  WHERE with_faults OR NOT has_fault;
 
 -- Against the benchmark ----------------------------------------------------------------------
 
--- One row a trace and an oracle of its task: what both say, and which field of the confusion matrix
--- that is. The positive class is failure. What no field is for has the name of its reason.
-CREATE TEMP MACRO compared(wanted_evaluator, wanted_order, wanted_oracle, wanted_sample) AS TABLE
-  SELECT
-    j.suite, j.task, j.oracle, j.trace_id, j.outcome AS ours, b.success_once AS theirs,
-    CASE
-      WHEN 'error' IN (j.outcome, b.success_once) THEN 'error'
-      WHEN 'not_evaluated' IN (j.outcome, b.success_once) THEN 'not_evaluated'
-      WHEN 'undetermined' IN (j.outcome, b.success_once) THEN 'undetermined'
-      WHEN j.outcome = 'failed' AND b.success_once = 'failed' THEN 'tp'
-      WHEN j.outcome = 'passed' AND b.success_once = 'passed' THEN 'tn'
-      WHEN j.outcome = 'failed' THEN 'fp'
-      ELSE 'fn'
-    END AS class
-  FROM judged(wanted_evaluator, wanted_order, wanted_oracle) AS j
-  JOIN benchmark_says(wanted_evaluator) AS b ON b.trace_id = j.trace_id
-  WHERE in_sample(j.trace_id, wanted_sample);
+-- Which field of the confusion matrix two outcomes are. The positive class is failure. What no field is for
+-- has the name of its reason.
+CREATE TEMP MACRO field_of(ours, theirs) AS
+  CASE
+    WHEN 'error' IN (ours, theirs) THEN 'error'
+    WHEN 'not_evaluated' IN (ours, theirs) THEN 'not_evaluated'
+    WHEN 'undetermined' IN (ours, theirs) THEN 'undetermined'
+    WHEN ours = 'failed' AND theirs = 'failed' THEN 'tp'
+    WHEN ours = 'passed' AND theirs = 'passed' THEN 'tn'
+    WHEN ours = 'failed' THEN 'fp'
+    ELSE 'fn'
+  END;
 
--- The confusion matrix of every task and oracle, and in total; each_once: no trace counts twice.
+-- The confusion matrix of every task and oracle, and in total; is_each_once: no trace counts twice.
 CREATE TEMP MACRO confusion_counts(
   wanted_evaluator, wanted_order, wanted_oracle, wanted_sample) AS TABLE
   SELECT
     suite, task, oracle, grouping(task) AS is_total,
-    count(*) FILTER (class = 'tp') AS tp,
-    count(*) FILTER (class = 'tn') AS tn,
-    count(*) FILTER (class = 'fp') AS fp,
-    count(*) FILTER (class = 'fn') AS fn,
-    count(*) FILTER (class = 'undetermined') AS undetermined,
-    count(*) FILTER (class = 'error') AS errors,
-    count(*) FILTER (class = 'not_evaluated') AS not_evaluated,
-    count(*) = count(DISTINCT trace_id) AS each_once
-  FROM compared(wanted_evaluator, wanted_order, wanted_oracle, wanted_sample)
+    counted(n, field = 'tp') AS tp,
+    counted(n, field = 'tn') AS tn,
+    counted(n, field = 'fp') AS fp,
+    counted(n, field = 'fn') AS fn,
+    counted(n, field = 'undetermined') AS undetermined,
+    counted(n, field = 'error') AS errors,
+    counted(n, field = 'not_evaluated') AS not_evaluated,
+    each_once(benchmark, suite, task, oracle) AS is_each_once
+  FROM (
+    SELECT *, field_of(outcome, success_once) AS field
+    FROM sampled_kinds(wanted_evaluator, wanted_order, wanted_oracle, wanted_sample)
+  )
   GROUP BY GROUPING SETS ((suite, task, oracle), ());
 
 -- Against labels -----------------------------------------------------------------------------
 
--- One label a trace, so that a trace counts once: the first one that the states do not refute, else
--- the first. counts says whether it is borne out, or at least not refuted. Labels that name no failed
--- action are passed over, unless with_none.
-CREATE TEMP MACRO truth_of(wanted_who, with_none) AS TABLE
-  SELECT *, verified IS DISTINCT FROM false AS counts FROM labels
-  WHERE (with_none OR action_id IS NOT NULL) AND (wanted_who = '' OR who = wanted_who)
-  QUALIFY row_number() OVER (
-    PARTITION BY trace_id ORDER BY verified IS NOT DISTINCT FROM false, position, who) = 1;
-
--- The third of a run in which a state lies, bounds to the earlier third; NULL for a state that the
--- run has not. The same rule draws samples.
-CREATE TEMP MACRO position_class(state, n_states) AS
-  CASE
-    WHEN state < 0 OR state >= n_states THEN NULL
-    WHEN 3 * state::BIGINT <= n_states THEN 'early'
-    WHEN 3 * state::BIGINT <= 2 * n_states::BIGINT THEN 'middle'
-    WHEN state IS NOT NULL THEN 'late'
-  END;
-
--- One row a labelled trace and an oracle of its task. is_first: our first failed action is the label's;
--- is_next: the label's is among those that were next; distance: plan index of ours minus the label's,
--- NULL if we name none or the plan has not the label's action; of several equal actions the nearest.
+-- Labelled traces and oracles of their tasks, those that are alike as one row with their number n. counts: the
+-- label is borne out, or at least not refuted; is_first: our first failed action is the label's; is_next: the
+-- label's is among those that were next.
 CREATE TEMP MACRO localised(
   wanted_evaluator, wanted_order, wanted_oracle, wanted_who, wanted_sample) AS TABLE
-  WITH labelled AS (
-    SELECT
-      j.*, l.counts, l.action_id, coalesce(l.parameters, []) AS parameters, l.state AS label_state,
-      l.failure_class, position_class(l.state, j.n_states) AS label_position
-    FROM judged(wanted_evaluator, wanted_order, wanted_oracle) AS j
-    JOIN truth_of(wanted_who, false) AS l ON l.trace_id = j.trace_id
-    WHERE in_sample(j.trace_id, wanted_sample)
-  ), named AS (
-    SELECT
-      l.trace_id, l.oracle,
-      bool_or(a.action = l.first_failed) AS is_first,
-      bool_or(a.action = l.first_failed OR list_contains(l.failed_set, a.action)) AS is_next,
-      first(l.first_failed - a.action ORDER BY abs(l.first_failed - a.action), a.action) AS distance
-    FROM labelled AS l
-    JOIN actions AS a
-      ON a.trace_id = l.trace_id AND a.oracle = l.oracle AND a.evaluator = l.evaluator
-      AND a.order_mode = wanted_order AND a.action_id = l.action_id AND a.parameters = l.parameters
-    GROUP BY l.trace_id, l.oracle
+  WITH alike AS (
+    SELECT kind, counts, failure_class, label_position, is_first, is_next, n
+    FROM located_counts
+    WHERE wanted_sample = '' AND who = wanted_who
+    UNION ALL
+    SELECT kind, counts, failure_class, label_position, is_first, is_next, count(*)
+    FROM located
+    WHERE wanted_sample <> '' AND who = wanted_who
+      AND trace IN (SELECT s.trace FROM sampled AS s WHERE s.sample = wanted_sample)
+    GROUP BY ALL
   )
   SELECT
-    l.suite, l.task, l.oracle, l.evaluator, l.trace_id, l.warmup_steps, l.outcome, l.counts,
-    l.first_failed, l.label_state, l.label_position, l.failure_class,
-    coalesce(n.is_first, false) AS is_first,
-    coalesce(n.is_next, false) AS is_next,
-    n.trace_id IS NOT NULL AS in_plan,
-    n.distance
-  FROM labelled AS l
-  LEFT JOIN named AS n ON n.trace_id = l.trace_id AND n.oracle = l.oracle;
+    k.benchmark, k.suite, k.task, k.oracle, k.outcome, k.success_once, l.counts, l.failure_class,
+    l.label_position, l.n,
+    NOT k.is_blank AND l.is_first AS is_first,
+    NOT k.is_blank AND l.is_next AS is_next
+  FROM alike AS l
+  JOIN judged_kinds(wanted_evaluator, wanted_order, wanted_oracle) AS k ON k.kind = l.kind;
 
 -- How often the first failed action is the label's, by what the label says, and in total. wanted_part is
 -- failure_class or label_position; where the label does not say, part is unknown.
@@ -269,24 +266,24 @@ CREATE TEMP MACRO localised_by(
       CASE wanted_part WHEN 'failure_class' THEN failure_class ELSE label_position END, 'unknown') AS part
     FROM localised(wanted_evaluator, wanted_order, wanted_oracle, wanted_who, wanted_sample)
     WHERE counts
-  ), counted AS (
+  ), summed AS (
     SELECT
       part, grouping(part) AS is_total,
-      count(*) AS n_labelled,
-      count(*) FILTER (outcome = 'failed') AS n,
-      count(*) FILTER (outcome = 'failed' AND is_first) AS matched,
-      count(*) FILTER (outcome = 'passed') AS n_missed,
-      count(*) FILTER (outcome = 'undetermined') AS undetermined,
-      count(*) FILTER (outcome = 'error') AS errors,
-      count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
-      count(*) = count(DISTINCT trace_id) AS each_once
+      counted(n, true) AS n_labelled,
+      counted(n, outcome = 'failed') AS n_failed,
+      counted(n, outcome = 'failed' AND is_first) AS matched,
+      counted(n, outcome = 'passed') AS n_missed,
+      counted(n, outcome = 'undetermined') AS undetermined,
+      counted(n, outcome = 'error') AS errors,
+      counted(n, outcome = 'not_evaluated') AS not_evaluated,
+      each_once(benchmark, suite, task, oracle) AS is_each_once
     FROM labelled
     GROUP BY GROUPING SETS ((part), ())
   )
   SELECT
     CASE WHEN is_total = 1 THEN 'TOTAL' ELSE part END AS part, is_total,
-    n_labelled, n, matched, n_missed, undetermined, errors, not_evaluated,
-    ratio(matched, n) AS rate,
-    CASE WHEN each_once THEN wilson_low(matched, n) END AS low,
-    CASE WHEN each_once THEN wilson_high(matched, n) END AS high
-  FROM counted;
+    n_labelled, n_failed AS n, matched, n_missed, undetermined, errors, not_evaluated,
+    ratio(matched, n_failed) AS rate,
+    CASE WHEN is_each_once THEN wilson_low(matched, n_failed) END AS low,
+    CASE WHEN is_each_once THEN wilson_high(matched, n_failed) END AS high
+  FROM summed;

@@ -8,6 +8,7 @@
 -- parameter meaning VARCHAR 'verdict' -- what success means, as in the query termination
 -- parameter a VARCHAR '' -- a policy, by name or name@version; '' for a and b = all policies
 -- parameter b VARCHAR '' -- another policy
+-- parameter limit BIGINT 0 -- rows at most; 0 = all
 -- column suite -- suite of the task
 -- column task -- task
 -- column task_index -- index of the task in the suite's order
@@ -30,33 +31,37 @@
 -- column cap -- the same where it is known to be the limit: it was cut off, or ended before
 -- column physics -- version of MuJoCo that it was recorded with, or unknown
 -- column scene -- digest of the scene
-WITH others AS (
-  SELECT trace_id, list(DISTINCT evaluator ORDER BY evaluator) AS evaluators
-  FROM (SELECT trace_id, evaluator FROM verdicts UNION SELECT trace_id, evaluator FROM end_state)
-  WHERE evaluator <> chosen_evaluator($evaluator)
-  GROUP BY trace_id
+WITH page AS (
+  SELECT * FROM judged($evaluator, $order_mode, $oracle) AS j
+  WHERE ($faults OR NOT j.has_fault)
+    AND ($a = '' AND $b = '' OR j.policy IN ($a, $b) OR j.policy_label IN ($a, $b))
+  ORDER BY j.trace, j.oracle
+  LIMIT rows_of($limit)
+), others AS (
+  SELECT o.trace, list(DISTINCT k.evaluator ORDER BY k.evaluator) AS evaluators
+  FROM outcomes AS o JOIN kinds AS k ON k.kind = o.kind
+  WHERE (k.has_verdict OR k.goal IS NOT NULL) AND k.evaluator <> chosen_evaluator($evaluator)
+    AND o.trace IN (SELECT trace FROM page)
+  GROUP BY o.trace
 )
 SELECT
-  j.suite, j.task, j.task_index, j.policy_label AS policy, j.policy AS policy_name, j.trace_id, j.seed,
-  j.episode, j.init_state_id, j.initial_state, j.fault,
+  j.suite, j.task, t.task_index, j.policy_label AS policy, j.policy AS policy_name, t.trace_id, t.seed,
+  t.episode, t.init_state_id, t.initial_state, t.fault,
   short_digest(j.oracle) AS oracle,
   chosen_evaluator($evaluator) AS evaluator,
   coalesce(o.evaluators, []) AS other_evaluators,
   outcome_by(
-    $meaning, j.outcome, j.once, j.at_end, j.held_k, j.sequential, j.any_order, b.success_once,
-    b.success_at_end
+    $meaning, j.outcome, j.once, j.at_end, j.held_k, j.sequential, j.any_order, j.success_once,
+    j.success_at_end
   ) AS outcome,
   CASE WHEN $meaning = 'success_held_k' THEN nullif(j.hold, 0) END AS hold,
   j.first_failed_action, j.reason, j.horizon,
   CASE
-    WHEN j.ended = 'truncated' OR j.horizon > j.n_steps - j.warmup_steps THEN j.horizon
+    WHEN j.ended = 'truncated' OR j.horizon > t.n_steps - t.warmup_steps THEN j.horizon
   END AS cap,
-  coalesce(j.mujoco_recorded, 'unknown') AS physics,
-  j.scene
-FROM judged($evaluator, $order_mode, $oracle) AS j
-JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-LEFT JOIN others AS o ON o.trace_id = j.trace_id
-WHERE
-  ($faults OR j.fault IS NULL)
-  AND ($a = '' AND $b = '' OR j.policy IN ($a, $b) OR j.policy_label IN ($a, $b))
-ORDER BY j.suite, j.task, j.policy_label, j.seed, j.episode, j.fault NULLS FIRST, j.trace_id, j.oracle
+  j.physics,
+  t.scene
+FROM page AS j
+JOIN listed AS t ON t.trace = j.trace
+LEFT JOIN others AS o ON o.trace = j.trace
+ORDER BY j.trace, j.oracle

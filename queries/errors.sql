@@ -4,6 +4,7 @@
 -- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
 -- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
 -- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- parameter limit BIGINT 0 -- rows at most; 0 = all
 -- column subject -- trace, fine_grained or end_state
 -- column suite -- suite of the task
 -- column task -- task
@@ -12,30 +13,34 @@
 -- column oracle -- beginning of the oracle's digest
 -- column outcome -- error or undetermined
 -- column reason -- why
-WITH found AS (
-  SELECT
-    1 AS position, 'trace' AS subject, trace_id, NULL AS oracle, 'error' AS outcome,
-    CASE
-      WHEN status = 'error' THEN status_error
-      ELSE 'recording ended in an error: ' || coalesce(ended_error, 'no reason given')
-    END AS reason
-  FROM traces WHERE status = 'error' OR ended = 'error'
+WITH goals AS (
+  SELECT o.trace, o.goal_error, k.goal, k.success_once, k.status = 'error' OR k.ended = 'error' AS is_broken
+  FROM outcomes AS o JOIN goal_kinds($evaluator) AS k ON k.kind = o.kind
+  WHERE k.success_once IN ('error', 'undetermined')  -- a broken recording has an error
+), page AS (
+  SELECT 1 AS position, 'trace' AS subject, trace, NULL AS oracle, 'error' AS outcome, NULL AS reason
+  FROM goals WHERE is_broken
   UNION ALL
-  SELECT 2, 'fine_grained', trace_id, oracle, outcome, error
-  FROM judged($evaluator, $order_mode, $oracle)
-  WHERE outcome IN ('error', 'undetermined') AND oracle IS NOT NULL
+  SELECT 2, 'fine_grained', j.trace, j.oracle, j.outcome, j.error
+  FROM judged($evaluator, $order_mode, $oracle) AS j
+  WHERE j.outcome IN ('error', 'undetermined') AND j.oracle IS NOT NULL
   UNION ALL
-  SELECT 3, 'end_state', trace_id, goal, success_once, error
-  FROM benchmark_says($evaluator)
-  WHERE success_once IN ('error', 'undetermined') AND goal IS NOT NULL
+  SELECT 3, 'end_state', trace, goal, success_once, goal_error
+  FROM goals WHERE goal IS NOT NULL
+  ORDER BY position, trace, oracle
+  LIMIT rows_of($limit)
 )
 SELECT
-  f.subject, t.suite, t.task, f.trace_id, t.dataset, short_digest(f.oracle) AS oracle, f.outcome,
+  f.subject, t.suite, t.task, t.trace_id, t.dataset, short_digest(f.oracle) AS oracle, f.outcome,
   coalesce(
-    f.reason,
+    CASE
+      WHEN f.position > 1 THEN f.reason
+      WHEN t.status = 'error' THEN t.status_error
+      ELSE 'recording ended in an error: ' || coalesce(t.ended_error, 'no reason given')
+    END,
     CASE WHEN f.outcome = 'error' THEN coalesce(t.status_error, t.ended_error) END,
     nullif(array_to_string(t.problems, '; '), ''),
     format('{} states cannot be judged', coalesce(t.undetermined_states, 0))
   ) AS reason
-FROM found AS f JOIN traces AS t ON t.trace_id = f.trace_id
-ORDER BY f.position, t.suite, t.task, f.trace_id, f.oracle
+FROM page AS f JOIN listed AS t ON t.trace = f.trace
+ORDER BY f.position, f.trace, f.oracle

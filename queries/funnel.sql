@@ -24,41 +24,53 @@
 -- column low -- lower bound of completed_share's Wilson 95 % interval
 -- column high -- upper bound of completed_share's Wilson 95 % interval
 -- column median_state -- median state of completion, where it completed
-WITH plan AS (
-  SELECT DISTINCT oracle, action, step, call_text(action_id, parameters) AS text FROM actions
-), runs_of_action AS (
+WITH rows_of_action AS (
+  SELECT k.suite, k.task, p.oracle, p.action, p.step, p.text, k.outcome, k.n, NULL AS violation, NULL AS state
+  FROM judged_kinds($evaluator, $order_mode, $oracle) AS k JOIN plans AS p ON p.oracle = k.oracle
+  WHERE $policy IN ('', k.policy, k.policy_label) AND k.outcome IN ('error', 'not_evaluated')
+  UNION ALL
   SELECT
-    j.suite, j.task, p.oracle, p.action, p.step, p.text,
-    a.completed_at, a.ordering_violation,
-    CASE WHEN j.outcome IN ('error', 'not_evaluated') THEN j.outcome ELSE a.outcome END AS outcome
-  FROM judged($evaluator, $order_mode, $oracle) AS j
-  JOIN plan AS p ON p.oracle = j.oracle
-  LEFT JOIN actions AS a
-    ON a.trace_id = j.trace_id AND a.oracle = p.oracle AND a.evaluator = j.evaluator
-    AND a.order_mode = $order_mode AND a.action = p.action
-  WHERE $policy IN ('', j.policy, j.policy_label)
-), counted AS (
+    k.suite, k.task, p.oracle, p.action, p.step, p.text, a.outcome, coalesce(a.n, 0), a.ordering_violation,
+    a.completed_at
+  FROM judged_kinds($evaluator, $order_mode, $oracle) AS k
+  JOIN plans AS p ON p.oracle = k.oracle
+  LEFT JOIN action_counts AS a ON a.kind = k.kind AND a.action = p.action
+  WHERE $policy IN ('', k.policy, k.policy_label) AND k.outcome NOT IN ('error', 'not_evaluated')
+), ranked AS (  -- up to which place each state goes, when all states of completion are sorted
+  SELECT
+    *,
+    sum(n) FILTER (outcome = 'completed' AND state IS NOT NULL) OVER (
+      PARTITION BY suite, task, oracle, action, step, text ORDER BY state NULLS LAST
+    ) AS upto,
+    sum(n) FILTER (outcome = 'completed' AND state IS NOT NULL) OVER (
+      PARTITION BY suite, task, oracle, action, step, text
+    ) AS n_states
+  FROM rows_of_action
+), summed AS (
   SELECT
     suite, task, oracle, action, step, text,
-    count(*) FILTER (outcome IN ('completed', 'failed', 'not_reached')) AS n,
-    count(*) FILTER (outcome IN ('completed', 'failed')) AS reached,
-    count(*) FILTER (outcome = 'completed') AS completed,
-    count(*) FILTER (outcome = 'failed') AS failed,
-    count(*) FILTER (outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (outcome = 'error') AS errors,
-    count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
-    count(*) FILTER (outcome <> 'error' AND ordering_violation) AS too_early,
-    median(completed_at) FILTER (outcome = 'completed') AS median_state
-  FROM runs_of_action
+    counted(n, outcome IN ('completed', 'failed', 'not_reached')) AS n_judged,
+    counted(n, outcome IN ('completed', 'failed')) AS reached,
+    counted(n, outcome = 'completed') AS completed,
+    counted(n, outcome = 'failed') AS failed,
+    counted(n, outcome = 'undetermined') AS undetermined,
+    counted(n, outcome = 'error') AS errors,
+    counted(n, outcome = 'not_evaluated') AS not_evaluated,
+    counted(n, outcome <> 'error' AND violation) AS too_early,
+    (
+      min(state) FILTER (outcome = 'completed' AND upto > (n_states - 1) // 2)
+      + min(state) FILTER (outcome = 'completed' AND upto > n_states // 2)
+    ) / 2 AS median_state
+  FROM ranked
   GROUP BY suite, task, oracle, action, step, text
 )
 SELECT
   suite, task, short_digest(oracle) AS oracle, action AS position, step, text AS action,
-  n, reached, completed, failed, undetermined, errors, not_evaluated, too_early,
-  ratio(reached, n) AS reached_share,
-  ratio(completed, n) AS completed_share,
-  wilson_low(completed, n) AS low,
-  wilson_high(completed, n) AS high,
+  n_judged AS n, reached, completed, failed, undetermined, errors, not_evaluated, too_early,
+  ratio(reached, n_judged) AS reached_share,
+  ratio(completed, n_judged) AS completed_share,
+  wilson_low(completed, n_judged) AS low,
+  wilson_high(completed, n_judged) AS high,
   median_state
-FROM counted
-ORDER BY suite, task, counted.oracle, position
+FROM summed
+ORDER BY suite, task, summed.oracle, position

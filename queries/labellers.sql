@@ -9,23 +9,18 @@
 -- column agreement -- n_equal / n
 -- column by_chance -- agreement that their own frequencies would give by chance
 -- column kappa -- (agreement - by_chance) / (1 - by_chance); none where chance alone gives agreement
-WITH latest AS (
-  SELECT
-    trace_id, who,
-    CASE WHEN action_id IS NULL THEN 'none'
-         ELSE action_id || '(' || array_to_string(coalesce(parameters, []), ', ') || ')' END AS named
-  FROM labels WHERE verified IS DISTINCT FROM false
-  QUALIFY row_number() OVER (PARTITION BY trace_id, who ORDER BY position DESC) = 1
-), pairs AS (
-  SELECT a.who AS first, b.who AS second, a.named AS named_1, b.named AS named_2
-  FROM latest AS a JOIN latest AS b ON a.trace_id = b.trace_id AND a.who < b.who
+WITH pairs AS (
+  SELECT a.who AS first, b.who AS second, a.named AS named_1, b.named AS named_2, count(*) AS k
+  FROM (FROM told WHERE is_latest AND is_shared) AS a
+  JOIN (FROM told WHERE is_latest AND is_shared) AS b ON a.trace = b.trace AND a.who < b.who
+  GROUP BY ALL
 ), counts AS (
-  SELECT first, second, count(*) AS n, count(*) FILTER (named_1 = named_2) AS n_equal
+  SELECT first, second, counted(k, true) AS n, counted(k, named_1 = named_2) AS n_equal
   FROM pairs GROUP BY first, second
 ), chance AS (
   SELECT a.first, a.second, sum(a.k * b.k) AS products
-  FROM (SELECT first, second, named_1 AS named, count(*) AS k FROM pairs GROUP BY ALL) AS a
-  JOIN (SELECT first, second, named_2 AS named, count(*) AS k FROM pairs GROUP BY ALL) AS b
+  FROM (SELECT first, second, named_1 AS named, sum(k) AS k FROM pairs GROUP BY ALL) AS a
+  JOIN (SELECT first, second, named_2 AS named, sum(k) AS k FROM pairs GROUP BY ALL) AS b
     ON a.first = b.first AND a.second = b.second AND a.named = b.named
   GROUP BY a.first, a.second
 ), rated AS (

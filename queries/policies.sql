@@ -42,18 +42,11 @@
 -- column only_a -- pairs in which only A passed
 -- column only_b -- pairs in which only B passed
 -- column mcnemar_p -- p-value of the exact McNemar test, if paired
-WITH episodes AS MATERIALIZED (
-  SELECT
-    *,
-    -- The second run from the same start with the same seed pairs with the other's second.
-    row_number() OVER (
-      PARTITION BY criterion, oracle, policy, suite, task, init_state_id, initial_state, seed
-      ORDER BY episode, trace_id
-    ) AS repetition
-  FROM scored($evaluator, $order_mode, $oracle, $faults)
+WITH scored AS MATERIALIZED (
+  SELECT * FROM scored_kinds($evaluator, $order_mode, $oracle, $faults)
 ), policies AS (
-  SELECT DISTINCT policy, policy_name FROM episodes
-), duos AS (
+  SELECT DISTINCT policy, policy_name FROM scored
+), duos AS MATERIALIZED (
   SELECT x.policy AS policy_a, y.policy AS policy_b
   FROM policies AS x JOIN policies AS y ON x.policy <> y.policy
   WHERE CASE
@@ -62,33 +55,46 @@ WITH episodes AS MATERIALIZED (
   END
   UNION ALL
   SELECT policy, NULL FROM policies WHERE (SELECT count(*) FROM policies) = 1
-), counts AS (  -- one policy, one task
+), counts AS MATERIALIZED (  -- one policy, one task
   SELECT
     criterion, oracle, policy, suite, task,
-    count(*) AS episodes,
-    count(*) FILTER (outcome = 'passed') AS passed,
-    count(*) FILTER (outcome = 'failed') AS failed,
-    count(*) FILTER (outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (outcome = 'error') AS errors,
-    count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
+    counted(n, true) AS episodes,
+    counted(n, outcome = 'passed') AS passed,
+    counted(n, outcome = 'failed') AS failed,
+    counted(n, outcome = 'undetermined') AS undetermined,
+    counted(n, outcome = 'error') AS errors,
+    counted(n, outcome = 'not_evaluated') AS not_evaluated,
     list(DISTINCT physics) AS physics
-  FROM episodes GROUP BY criterion, oracle, policy, suite, task
+  FROM scored GROUP BY criterion, oracle, policy, suite, task
+), duo_kinds AS MATERIALIZED (  -- pairs of kinds that decide between two policies
+  SELECT
+    x.kind AS kind_a, y.kind AS kind_b, x.criterion, x.oracle, x.suite, x.task,
+    x.policy AS policy_a, y.policy AS policy_b, x.outcome AS outcome_a, y.outcome AS outcome_b
+  FROM scored AS x
+  JOIN scored AS y
+    ON y.criterion = x.criterion AND y.oracle IS NOT DISTINCT FROM x.oracle AND y.benchmark = x.benchmark
+    AND y.suite = x.suite AND y.task = x.task
+  JOIN duos AS d ON d.policy_a = x.policy AND d.policy_b = y.policy
+  WHERE x.outcome IN ('passed', 'failed') AND y.outcome IN ('passed', 'failed')
+), begun AS (
+  SELECT kind, start, CASE WHEN $faults THEN repetition ELSE clean_repetition END AS repetition
+  FROM outcomes
+  WHERE EXISTS (FROM duo_kinds)
+), met AS (  -- how often such kinds are from one start; a second run from it meets the other's second
+  SELECT x.kind AS kind_a, y.kind AS kind_b, count(*) AS n
+  FROM (FROM begun WHERE kind IN (SELECT kind_a FROM duo_kinds)) AS x
+  JOIN (FROM begun WHERE kind IN (SELECT kind_b FROM duo_kinds)) AS y
+    ON y.start = x.start AND y.repetition = x.repetition
+  GROUP BY x.kind, y.kind
 ), paired AS (
   SELECT
-    x.criterion, x.oracle, x.suite, x.task, x.policy AS policy_a, y.policy AS policy_b,
-    count(*) AS n_pairs,
-    count(*) FILTER (x.outcome = 'passed' AND y.outcome = 'failed') AS only_a,
-    count(*) FILTER (x.outcome = 'failed' AND y.outcome = 'passed') AS only_b
-  FROM episodes AS x
-  JOIN episodes AS y
-    ON y.criterion = x.criterion AND y.oracle IS NOT DISTINCT FROM x.oracle
-    AND y.suite = x.suite AND y.task = x.task AND y.seed = x.seed
-    AND y.init_state_id IS NOT DISTINCT FROM x.init_state_id
-    AND y.initial_state = x.initial_state AND y.repetition = x.repetition
-    AND y.policy <> x.policy
-  WHERE x.outcome IN ('passed', 'failed') AND y.outcome IN ('passed', 'failed')
+    d.criterion, d.oracle, d.suite, d.task, d.policy_a, d.policy_b,
+    counted(n, true) AS n_pairs,
+    counted(n, outcome_a = 'passed' AND outcome_b = 'failed') AS only_a,
+    counted(n, outcome_a = 'failed' AND outcome_b = 'passed') AS only_b
+  FROM duo_kinds AS d JOIN met AS m ON m.kind_a = d.kind_a AND m.kind_b = d.kind_b
   GROUP BY ALL
-), cells AS (  -- two policies, one task
+), cells AS MATERIALIZED (  -- two policies, one task
   SELECT
     d.policy_a, d.policy_b, k.criterion, k.suite, k.task, k.oracle,
     coalesce(x.episodes, 0) AS episodes_a,
@@ -122,7 +128,7 @@ WITH episodes AS MATERIALIZED (
   FROM cells
   WHERE episodes_a > 0 AND episodes_b > 0
   WINDOW duo AS (PARTITION BY policy_a, policy_b, criterion)
-), compared AS (
+), compared AS MATERIALIZED (
   SELECT
     * EXCLUDE (episodes_a, episodes_b, physics),
     list_distinct(physics) AS physics, 0.0 AS mix_gap, false AS several_oracles, 0 AS is_total
@@ -142,14 +148,15 @@ WITH episodes AS MATERIALIZED (
     count(*) > count(DISTINCT (suite, task)) AS several_oracles,
     1 AS is_total
   FROM shared GROUP BY policy_a, policy_b, criterion
-), measured AS (
+), measured AS MATERIALIZED (
   SELECT
     *,
     passed_a + failed_a AS n_a,
     passed_b + failed_b AS n_b,
-    n_pairs > 0 AND n_pairs >= least(passed_a + failed_a, passed_b + failed_b) AS is_paired,
-    newcombe_low(passed_a, passed_a + failed_a, passed_b, passed_b + failed_b) AS difference_low,
-    newcombe_high(passed_a, passed_a + failed_a, passed_b, passed_b + failed_b) AS difference_high
+    ratio(passed_a, n_a) AS rate_a, wilson_low(passed_a, n_a) AS low_a, wilson_high(passed_a, n_a) AS high_a,
+    ratio(passed_b, n_b) AS rate_b, wilson_low(passed_b, n_b) AS low_b, wilson_high(passed_b, n_b) AS high_b,
+    n_pairs > 0 AND n_pairs >= least(n_a, n_b) AS is_paired,
+    mcnemar_p(only_a, only_b) AS p_of_pairs
   FROM compared
 ), reasoned AS (
   SELECT *, CASE
@@ -159,33 +166,31 @@ WITH episodes AS MATERIALIZED (
     WHEN len(physics) > 1 THEN 'physics version differs'
     WHEN several_oracles THEN 'several oracles judge a task, choose with oracle='
     WHEN NOT is_paired AND mix_gap > 0.05 THEN 'episodes by task differ'
-  END AS obstacle
+  END AS obstacle,
+  difference_low(rate_a, low_a, rate_b, high_b) AS lowest_difference,
+  difference_high(rate_a, high_a, rate_b, low_b) AS highest_difference
   FROM measured
 )
 SELECT
   criterion, suite, task, oracle, policy_a, policy_b,
   CASE
     WHEN obstacle IS NOT NULL THEN 'not comparable: ' || obstacle
-    WHEN is_paired AND mcnemar_p(only_a, only_b) >= 0.05 THEN 'not separated'
+    WHEN is_paired AND p_of_pairs >= 0.05 THEN 'not separated'
     WHEN is_paired THEN CASE WHEN only_a > only_b THEN 'A better' ELSE 'B better' END
-    WHEN difference_low > 0 THEN 'A better'
-    WHEN difference_high < 0 THEN 'B better'
+    WHEN lowest_difference > 0 THEN 'A better'
+    WHEN highest_difference < 0 THEN 'B better'
     ELSE 'not separated'
   END AS verdict,
   CASE WHEN obstacle IS NULL THEN CASE WHEN is_paired THEN 'paired' ELSE 'unpaired' END END
     AS method,
   n_a, passed_a, failed_a, undetermined_a, errors_a, not_evaluated_a,
-  ratio(passed_a, n_a) AS rate_a,
-  wilson_low(passed_a, n_a) AS low_a,
-  wilson_high(passed_a, n_a) AS high_a,
+  rate_a, low_a, high_a,
   n_b, passed_b, failed_b, undetermined_b, errors_b, not_evaluated_b,
-  ratio(passed_b, n_b) AS rate_b,
-  wilson_low(passed_b, n_b) AS low_b,
-  wilson_high(passed_b, n_b) AS high_b,
-  CASE WHEN obstacle IS NULL THEN ratio(passed_a, n_a) - ratio(passed_b, n_b) END AS difference,
-  CASE WHEN obstacle IS NULL AND NOT is_paired THEN difference_low END AS difference_low,
-  CASE WHEN obstacle IS NULL AND NOT is_paired THEN difference_high END AS difference_high,
+  rate_b, low_b, high_b,
+  CASE WHEN obstacle IS NULL THEN rate_a - rate_b END AS difference,
+  CASE WHEN obstacle IS NULL AND NOT is_paired THEN lowest_difference END AS difference_low,
+  CASE WHEN obstacle IS NULL AND NOT is_paired THEN highest_difference END AS difference_high,
   n_pairs, only_a, only_b,
-  CASE WHEN obstacle IS NULL AND is_paired THEN mcnemar_p(only_a, only_b) END AS mcnemar_p
+  CASE WHEN obstacle IS NULL AND is_paired THEN p_of_pairs END AS mcnemar_p
 FROM reasoned
 ORDER BY criterion, policy_a, policy_b, is_total, suite, task, oracle

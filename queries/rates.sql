@@ -21,25 +21,25 @@
 -- column low -- lower bound of the rate's Wilson 95 % interval; none for MEAN OF TASKS, nor where
 --   several oracles count a trace more than once
 -- column high -- upper bound of the interval
-WITH counted AS (
+WITH summed AS (
   SELECT
     criterion, policy, suite, task, oracle, grouping(task) AS position,
-    count(*) FILTER (outcome = 'passed') AS passed,
-    count(*) FILTER (outcome = 'failed') AS failed,
-    count(*) FILTER (outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (outcome = 'error') AS errors,
-    count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
-    count(*) = count(DISTINCT trace_id) AS each_once
-  FROM scored($evaluator, $order_mode, $oracle, $faults)
+    counted(n, outcome = 'passed') AS passed,
+    counted(n, outcome = 'failed') AS failed,
+    counted(n, outcome = 'undetermined') AS undetermined,
+    counted(n, outcome = 'error') AS errors,
+    counted(n, outcome = 'not_evaluated') AS not_evaluated,
+    each_once(benchmark, suite, task, oracle) AS is_each_once
+  FROM scored_kinds($evaluator, $order_mode, $oracle, $faults)
   GROUP BY GROUPING SETS ((criterion, policy, suite, task, oracle), (criterion, policy))
 ), rated AS (
   SELECT
     *,
     passed + failed AS n,
     ratio(passed, passed + failed) AS rate,
-    CASE WHEN each_once THEN wilson_low(passed, passed + failed) END AS low,
-    CASE WHEN each_once THEN wilson_high(passed, passed + failed) END AS high
-  FROM counted
+    CASE WHEN is_each_once THEN wilson_low(passed, passed + failed) END AS low,
+    CASE WHEN is_each_once THEN wilson_high(passed, passed + failed) END AS high
+  FROM summed
 ), means AS (
   SELECT
     criterion, policy, NULL AS suite, NULL AS task, NULL AS oracle, 2 AS position,
@@ -49,7 +49,7 @@ WITH counted AS (
     NULL AS low, NULL AS high
   FROM rated WHERE position = 0 GROUP BY criterion, policy
 ), all_rows AS (
-  SELECT * EXCLUDE (each_once) FROM rated UNION ALL BY NAME SELECT * FROM means
+  SELECT * EXCLUDE (is_each_once) FROM rated UNION ALL BY NAME SELECT * FROM means
 )
 SELECT
   criterion, policy, suite,

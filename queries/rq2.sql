@@ -36,36 +36,42 @@
 -- column exact_low -- lower bound of exact_rate's Wilson 95 % interval; none where low is none for
 --   that reason
 -- column exact_high -- upper bound of the interval
-WITH located AS (
+WITH labelled AS (
+  SELECT suite, task, oracle, counts, field_of(outcome, success_once) AS field, is_first, n
+  FROM localised($evaluator, $order_mode, $oracle, $who, $sample)
+), summed AS (
   SELECT
-    c.suite, c.task, c.oracle, grouping(c.task) AS is_total,
-    count(*) FILTER (l.counts) AS n_labelled,
-    count(*) FILTER (NOT l.counts) AS n_unverified,
-    count(*) FILTER (l.counts AND c.class = 'tp') AS loc_n,
-    count(*) FILTER (l.counts AND c.class = 'tp' AND l.is_first) AS exact
-  FROM compared($evaluator, $order_mode, $oracle, $sample) AS c
-  LEFT JOIN localised($evaluator, $order_mode, $oracle, $who, $sample) AS l
-    ON l.trace_id = c.trace_id AND l.oracle IS NOT DISTINCT FROM c.oracle
-  GROUP BY GROUPING SETS ((c.suite, c.task, c.oracle), ())
+    suite, task, oracle, grouping(task) AS is_total,
+    counted(n, counts) AS n_labelled,
+    counted(n, NOT counts) AS n_unverified,
+    counted(n, counts AND field = 'tp') AS loc_n,
+    counted(n, counts AND field = 'tp' AND is_first) AS exact
+  FROM labelled
+  GROUP BY GROUPING SETS ((suite, task, oracle), ())
+), joined_counts AS (
+  SELECT
+    c.*, coalesce(l.n_labelled, 0) AS n_labelled, coalesce(l.n_unverified, 0) AS n_unverified,
+    coalesce(l.loc_n, 0) AS loc_n, coalesce(l.exact, 0) AS exact
+  FROM confusion_counts($evaluator, $order_mode, $oracle, $sample) AS c
+  LEFT JOIN summed AS l
+    ON l.is_total = c.is_total AND l.suite IS NOT DISTINCT FROM c.suite
+    AND l.task IS NOT DISTINCT FROM c.task AND l.oracle IS NOT DISTINCT FROM c.oracle
 )
 SELECT
-  c.suite,
-  CASE WHEN c.is_total = 1 THEN 'TOTAL' ELSE c.task END AS task,
-  short_digest(c.oracle) AS oracle,
+  suite,
+  CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
+  short_digest(oracle) AS oracle,
   tp + tn + fp + fn AS n,
   tp, tn, fp, fn,
   ratio(tp + tn, tp + tn + fp + fn) AS accuracy,
-  CASE WHEN each_once THEN wilson_low(tp + tn, tp + tn + fp + fn) END AS low,
-  CASE WHEN each_once THEN wilson_high(tp + tn, tp + tn + fp + fn) END AS high,
+  CASE WHEN is_each_once THEN wilson_low(tp + tn, tp + tn + fp + fn) END AS low,
+  CASE WHEN is_each_once THEN wilson_high(tp + tn, tp + tn + fp + fn) END AS high,
   ratio(tp, tp + fp) AS precision,
   ratio(tp, tp + fn) AS recall,
   ratio(2 * tp, 2 * tp + fp + fn) AS f1,
   undetermined, errors, not_evaluated, n_labelled, n_unverified, loc_n, exact,
   ratio(exact, loc_n) AS exact_rate,
-  CASE WHEN each_once THEN wilson_low(exact, loc_n) END AS exact_low,
-  CASE WHEN each_once THEN wilson_high(exact, loc_n) END AS exact_high
-FROM confusion_counts($evaluator, $order_mode, $oracle, $sample) AS c
-JOIN located AS l
-  ON l.is_total = c.is_total AND l.suite IS NOT DISTINCT FROM c.suite
-  AND l.task IS NOT DISTINCT FROM c.task AND l.oracle IS NOT DISTINCT FROM c.oracle
-ORDER BY c.is_total, c.suite, c.task, c.oracle
+  CASE WHEN is_each_once THEN wilson_low(exact, loc_n) END AS exact_low,
+  CASE WHEN is_each_once THEN wilson_high(exact, loc_n) END AS exact_high
+FROM joined_counts AS c
+ORDER BY is_total, suite, c.task, oracle

@@ -13,26 +13,23 @@
 -- column undetermined -- the states do not tell, e.g. because the terminal state was not stored
 -- column errors -- traces with an error
 -- column not_evaluated -- traces without an end-state verdict
-WITH claims AS (
-  SELECT t.suite, t.task, t.source_label AS claim, b.success_once AS outcome
-  FROM traces AS t JOIN benchmark_says($evaluator) AS b ON b.trace_id = t.trace_id
-  WHERE t.source_label IS NOT NULL
-), counted AS (
+WITH summed AS (
   SELECT
     suite, task, grouping(task) AS is_total,
-    count(*) AS n_labelled,
-    count(*) FILTER ((claim AND outcome = 'passed') OR (NOT claim AND outcome = 'failed')) AS agree,
-    count(*) FILTER (claim AND outcome = 'failed') AS claimed_and_failed,
-    count(*) FILTER (NOT claim AND outcome = 'passed') AS denied_and_passed,
-    count(*) FILTER (outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (outcome = 'error') AS errors,
-    count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated
-  FROM claims
+    counted(n, true) AS n_labelled,
+    counted(n, source_label = (success_once = 'passed') AND success_once IN ('passed', 'failed')) AS agree,
+    counted(n, source_label AND success_once = 'failed') AS claimed_and_failed,
+    counted(n, NOT source_label AND success_once = 'passed') AS denied_and_passed,
+    counted(n, success_once = 'undetermined') AS undetermined,
+    counted(n, success_once = 'error') AS errors,
+    counted(n, success_once = 'not_evaluated') AS not_evaluated
+  FROM goal_kinds($evaluator)
+  WHERE source_label IS NOT NULL
   GROUP BY GROUPING SETS ((suite, task), ())
 )
 SELECT
   suite, CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
   n_labelled, agree, claimed_and_failed + denied_and_passed AS disagree, claimed_and_failed,
   denied_and_passed, undetermined, errors, not_evaluated
-FROM counted
-ORDER BY is_total, suite, task
+FROM summed
+ORDER BY is_total, suite, summed.task

@@ -18,29 +18,43 @@
 -- column premises -- the premises that fail
 -- column unreadable -- episodes that could not be read; not among the others
 -- column warnings -- what to know before the rates of this row are used
-WITH episodes AS (
+WITH kinds_of_start AS MATERIALIZED (
   SELECT
-    t.*,
-    policy_label(t.policy, t.policy_version) AS policy_label,
-    t.status = 'ok' AS is_readable,
-    t.ended = 'truncated' AND b.success_once <> 'passed'
-      AND t.horizon > 0 AND t.horizon < t.longest_demonstration AS is_short
-  FROM traces AS t
-  JOIN benchmark_says($evaluator) AS b ON b.trace_id = t.trace_id
-), counted AS (
+    *,
+    status = 'ok' AS is_readable,
+    ended = 'truncated' AND success_once <> 'passed' AND horizon > 0 AND horizon < longest_demonstration
+      AS is_short
+  FROM goal_kinds($evaluator)
+), summed AS (
   SELECT
     suite, task, policy_label AS policy,
-    count(*) FILTER (is_readable) AS episodes,
-    count(DISTINCT initial_state) FILTER (is_readable) AS distinct_initial_states,
-    count(DISTINCT init_state_id) FILTER (is_readable) AS distinct_init_ids,
-    count(*) FILTER (is_readable AND ended = 'truncated') AS truncated,
-    count(*) FILTER (is_readable AND is_short) AS truncated_short,
+    counted(n, is_readable) AS episodes,
+    counted(n, is_readable AND ended = 'truncated') AS truncated,
+    counted(n, is_readable AND is_short) AS truncated_short,
     min(horizon) FILTER (is_readable AND is_short) AS shortest_cut,
     max(longest_demonstration) AS longest_demonstration,
-    count(*) FILTER (is_readable AND len(premise_violations) > 0) AS premise_violations,
+    counted(n, is_readable AND len(premise_violations) > 0) AS premise_violations,
     coalesce(list_sort(list_distinct(flatten(list(premise_violations)))), []) AS premises,
-    count(*) FILTER (NOT is_readable) AS unreadable
-  FROM episodes GROUP BY suite, task, policy_label
+    counted(n, NOT is_readable) AS unreadable
+  FROM kinds_of_start GROUP BY suite, task, policy_label
+), begun AS (
+  SELECT DISTINCT k.suite, k.task, k.policy_label AS policy, o.start
+  FROM (SELECT DISTINCT kind, start FROM outcomes) AS o
+  JOIN kinds_of_start AS k ON k.kind = o.kind
+  WHERE k.is_readable
+), distinct_starts AS (
+  SELECT
+    b.suite, b.task, b.policy,
+    count(DISTINCT s.initial_state) AS distinct_initial_states,
+    count(DISTINCT s.init_state_id) AS distinct_init_ids
+  FROM begun AS b JOIN starts AS s ON s.start = b.start
+  GROUP BY b.suite, b.task, b.policy
+), both_counts AS (
+  SELECT
+    c.*, coalesce(d.distinct_initial_states, 0) AS distinct_initial_states,
+    coalesce(d.distinct_init_ids, 0) AS distinct_init_ids
+  FROM summed AS c
+  LEFT JOIN distinct_starts AS d ON d.suite = c.suite AND d.task = c.task AND d.policy = c.policy
 )
 SELECT
   suite, task, policy, episodes, distinct_initial_states, distinct_init_ids,
@@ -60,5 +74,5 @@ SELECT
       'init premise violated in {}', premise_violations
     ) END
   ) AS warnings
-FROM counted
+FROM both_counts
 ORDER BY suite, task, policy

@@ -21,30 +21,26 @@
 -- column low -- lower bound of the rate's Wilson 95 % interval
 -- column high -- upper bound of the rate's Wilson 95 % interval
 -- column differs -- traces that pass by this meaning and fail by the verdict, or the other way round
-WITH both_checks AS (
-  SELECT j.*, b.success_once AS benchmark_once, b.success_at_end AS benchmark_at_end
-  FROM judged($evaluator, $order_mode, $oracle) AS j
-  JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-), said AS (
+WITH said AS (
   SELECT
-    c.suite, c.task, c.oracle, m.position, m.meaning,
-    CASE WHEN m.meaning = 'success_held_k' THEN nullif(c.hold, 0) END AS hold,
-    c.outcome AS verdict,
+    k.suite, k.task, k.oracle, k.n, m.position, m.meaning,
+    CASE WHEN m.meaning = 'success_held_k' THEN nullif(k.hold, 0) END AS hold,
+    k.outcome AS verdict,
     outcome_by(
-      m.meaning, c.outcome, c.once, c.at_end, c.held_k, c.sequential, c.any_order, c.benchmark_once,
-      c.benchmark_at_end
+      m.meaning, k.outcome, k.once, k.at_end, k.held_k, k.sequential, k.any_order, k.success_once,
+      k.success_at_end
     ) AS outcome
-  FROM both_checks AS c CROSS JOIN meanings() AS m
-), counted AS (
+  FROM judged_kinds($evaluator, $order_mode, $oracle) AS k CROSS JOIN meanings() AS m
+), summed AS (
   SELECT
     suite, task, oracle, position, meaning, grouping(task) AS is_total, max(hold) AS hold,
-    count(*) FILTER (outcome = 'passed') AS passed,
-    count(*) FILTER (outcome = 'failed') AS failed,
-    count(*) FILTER (outcome = 'undetermined') AS undetermined,
-    count(*) FILTER (outcome = 'error') AS errors,
-    count(*) FILTER (outcome = 'not_evaluated') AS not_evaluated,
-    count(*) FILTER (
-      outcome IN ('passed', 'failed') AND verdict IN ('passed', 'failed') AND outcome <> verdict
+    counted(n, outcome = 'passed') AS passed,
+    counted(n, outcome = 'failed') AS failed,
+    counted(n, outcome = 'undetermined') AS undetermined,
+    counted(n, outcome = 'error') AS errors,
+    counted(n, outcome = 'not_evaluated') AS not_evaluated,
+    counted(
+      n, outcome IN ('passed', 'failed') AND verdict IN ('passed', 'failed') AND outcome <> verdict
     ) AS differs
   FROM said
   GROUP BY GROUPING SETS ((suite, task, oracle, position, meaning), (position, meaning))
@@ -60,5 +56,5 @@ SELECT
   wilson_low(passed, passed + failed) AS low,
   wilson_high(passed, passed + failed) AS high,
   differs
-FROM counted
-ORDER BY is_total, suite, counted.task, oracle, position
+FROM summed
+ORDER BY is_total, suite, summed.task, oracle, position

@@ -4,6 +4,7 @@
 -- parameter evaluator VARCHAR '' -- evaluator whose verdicts count; '' = that of the latest run
 -- parameter order_mode VARCHAR 'report' -- verdicts with ordering violations only reported, or strict
 -- parameter oracle VARCHAR '' -- fine-grained oracles by name or beginning of digest, comma between; '' = all
+-- parameter limit BIGINT 0 -- rows at most; 0 = all
 -- column suite -- suite of the task
 -- column task -- task
 -- column trace_id -- the trace
@@ -33,21 +34,25 @@
 -- column premise_violations -- premises of the task that fail once settled
 -- column undetermined_states -- states that cannot be judged
 -- column error -- why there is no verdict
+WITH page AS (
+  SELECT * FROM judged($evaluator, $order_mode, $oracle) AS j
+  ORDER BY j.trace, j.oracle
+  LIMIT rows_of($limit)
+)
 SELECT
-  j.suite, j.task, j.trace_id, j.policy_label AS policy, j.seed, j.episode, j.init_state_id,
-  j.fault, short_digest(j.oracle) AS oracle,
+  j.suite, j.task, t.trace_id, j.policy_label AS policy, t.seed, t.episode, t.init_state_id,
+  t.fault, short_digest(j.oracle) AS oracle,
   j.outcome AS verdict,
-  b.success_once AS benchmark_success_once,
-  b.success_at_end AS benchmark_success_at_end,
-  j.live_success, b.first_success, j.completed, j.n_actions, j.first_failed_action, j.reason,
-  j.stopped_at, j.violations AS ordering_violations, j.n_states, j.ended,
+  j.success_once AS benchmark_success_once,
+  j.success_at_end AS benchmark_success_at_end,
+  j.live_success, j.first_success, j.completed, j.n_actions, j.first_failed_action, j.reason,
+  j.stopped_at, j.violations AS ordering_violations, t.n_states, j.ended,
   j.ended = 'truncated' AS truncated,
   CASE WHEN j.ended = 'truncated' THEN j.horizon END AS cap,
   j.longest_demonstration,
-  j.ended = 'truncated' AND b.success_once <> 'passed'
+  j.ended = 'truncated' AND j.success_once <> 'passed'
     AND j.horizon > 0 AND j.horizon < j.longest_demonstration AS truncated_short,
-  j.premise_violations, j.undetermined_states,
-  coalesce(j.status_error, j.ended_error, j.error) AS error
-FROM judged($evaluator, $order_mode, $oracle) AS j
-JOIN benchmark_says($evaluator) AS b ON b.trace_id = j.trace_id
-ORDER BY j.suite, j.task, j.policy_label, j.seed, j.episode, j.fault NULLS FIRST, j.trace_id, j.oracle
+  j.premise_violations, t.undetermined_states,
+  coalesce(t.status_error, t.ended_error, j.error) AS error
+FROM page AS j JOIN listed AS t ON t.trace = j.trace
+ORDER BY j.trace, j.oracle

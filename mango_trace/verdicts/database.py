@@ -13,9 +13,10 @@ import duckdb
 import pyarrow as pa
 
 from mango_trace.errors import DatabaseError, NewerFormatError
+from mango_trace.verdicts import derived
 from mango_trace.verdicts.tables import TABLES
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 
 _KEYS: Final[dict[str, tuple[str, ...]]] = {
     "traces": ("trace_id",),
@@ -59,6 +60,8 @@ class VerdictDatabase:
                 self._con.execute(_schema()).fetchall()
                 self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         _check_version(self._con, self.path)
+        derived.add_macros(self._con)
+        self._has_derived = derived.has_kept(self._con)
         filled = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (FROM {name})" for name in _KEYS)
         found = {str(row[0]) for row in self._con.sql(filled).fetchall()}
         # For tables that were empty: the first keys of what was written since.
@@ -71,19 +74,33 @@ class VerdictDatabase:
 
     def start_run(self, evaluator: str, mujoco: str, order_mode: str) -> int:
         """Note that an evaluation starts and return its number."""
-        run = int(self._con.sql("SELECT coalesce(max(run), 0) + 1 FROM runs").fetchall()[0][0])
-        self._write(
-            "INSERT INTO runs (run, evaluator, mujoco, order_mode, started) VALUES (?, ?, ?, ?, ?)",
-            [run, evaluator, mujoco, order_mode, datetime.now(UTC).replace(tzinfo=None)],
-        )
+        runs = self._con.sql("SELECT run, evaluator FROM runs").fetchall()
+        run = max((int(number) for number, _ in runs), default=0) + 1
+        with self._transaction():
+            if evaluator not in [known for _, known in runs]:
+                self._drop_derived()
+            self._write(
+                "INSERT INTO runs (run, evaluator, mujoco, order_mode, started) VALUES (?, ?, ?, ?, ?)",
+                [run, evaluator, mujoco, order_mode, datetime.now(UTC).replace(tzinfo=None)],
+            )
         return run
 
     def finish_run(self, run: int, n_traces: int, n_errors: int) -> None:
-        """Note that an evaluation is done."""
-        self._write(
-            "UPDATE runs SET finished = ?, n_traces = ?, n_errors = ? WHERE run = ?",
-            [datetime.now(UTC).replace(tzinfo=None), n_traces, n_errors, run],
-        )
+        """Note that an evaluation is done, and keep what queries read joined and counted."""
+        with self._transaction():
+            if not self._has_derived:
+                derived.make(self._con, keep=True)
+            self._write(
+                "UPDATE runs SET finished = ?, n_traces = ?, n_errors = ? WHERE run = ?",
+                [datetime.now(UTC).replace(tzinfo=None), n_traces, n_errors, run],
+            )
+        self._has_derived = True
+
+    def _drop_derived(self) -> None:
+        """Drop what was joined and counted, since a row of it may change now."""
+        if self._has_derived:
+            derived.drop(self._con)
+            self._has_derived = False
 
     def note_problem(self, run: int, subject: str, message: str) -> None:
         """Store what was wrong with the input."""
@@ -100,6 +117,8 @@ class VerdictDatabase:
             for name, table in tables.items():
                 parts.setdefault(name, []).append(table)
         with self._transaction():
+            if parts:
+                self._drop_derived()
             for name, pieces in parts.items():
                 columns = ", ".join(TABLES[name].names)
                 matches = " AND ".join(f"{name}.{key} = new_rows.{key}" for key in _KEYS[name])
@@ -157,6 +176,8 @@ class VerdictDatabase:
         }
         self._written.pop("samples", None)  # from now on its rows are not only those of commits
         with self._transaction():
+            if there != wanted:
+                self._drop_derived()
             self._for_each(
                 "DELETE FROM samples USING given "
                 "WHERE samples.trace_id = given.trace_id AND samples.sample = given.sample",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mango_trace.errors import UnknownNameError
 from mango_trace.queries import run_query
-from mango_trace.shipped import shipped
 from mango_trace.store.sampling import stratum_of
+from mango_trace.verdicts import derived
 from tests.store.test_samples import run
 
 OTHER = "b" * 64
@@ -225,10 +225,8 @@ def test_by_class_and_by_position_count_every_label_once(book) -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-2, 70), st.integers(1, 60)), min_size=1, max_size=20))
 def test_sql_and_the_draw_have_the_same_thirds(pairs) -> None:
-    macros = (shipped("queries") / "_shared.sql").read_text()
-    start = macros.index("CREATE TEMP MACRO position_class")
     with duckdb.connect() as connection:
-        connection.execute(macros[start : macros.index(";", start) + 1]).fetchall()
+        derived.add_macros(connection)
         for state, n_states in pairs:
             (found,) = connection.execute("SELECT position_class(?, ?)", [state, n_states]).fetchall()[0]
             expected = stratum_of(run("x", state, n_states=n_states))

@@ -274,8 +274,8 @@ def test_another_duckdb_file_is_refused_and_left_as_it_was(tmp_path, use):
 @pytest.mark.parametrize("use", [open_read_only, VerdictDatabase])
 def test_a_newer_schema_is_refused(filled, use):
     with duckdb.connect(str(filled)) as connection:
-        connection.execute("UPDATE meta SET value = '5' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(NewerFormatError, match="format version 5 is newer than 4"):
+        connection.execute("UPDATE meta SET value = '6' WHERE key = 'schema_version'").fetchall()
+    with pytest.raises(NewerFormatError, match="format version 6 is newer than 5"):
         use(filled)
 
 
@@ -283,7 +283,7 @@ def test_a_newer_schema_is_refused(filled, use):
 def test_an_older_schema_is_refused_and_what_to_do_is_said(filled, use):
     with duckdb.connect(str(filled)) as connection:
         connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema_version'").fetchall()
-    with pytest.raises(DatabaseError, match=r"tables of version 2, now 4\); evaluate into a new file"):
+    with pytest.raises(DatabaseError, match=r"tables of version 2, now 5\); evaluate into a new file"):
         use(filled)
 
 
@@ -323,7 +323,7 @@ def test_killed_while_the_schema_is_made_the_next_one_makes_it(tmp_path):
     assert killed.returncode == -signal.SIGKILL
     with VerdictDatabase(path) as database:
         database.commit([label_rows(1)])
-        assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "4")]
+        assert database.connection.sql("SELECT * FROM meta").fetchall() == [("schema_version", "5")]
     with open_read_only(path) as connection:
         assert connection.sql("SELECT count(*) FROM labels").fetchall() == [(1,)]
 

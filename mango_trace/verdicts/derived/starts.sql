@@ -1,0 +1,4 @@
+-- What the numbers of starts stand for.
+SELECT DISTINCT start, init_state_id, initial_state, seed
+FROM listed
+ORDER BY start
