@@ -30,7 +30,6 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from mango_trace.jit import jit
 from mango_trace.oracle.compiled import CompiledOracle, Group
 from mango_trace.oracle.timing import NEVER, Reading, Runs, edge_possible, edge_surely, read
 from mango_trace.truth import FALSE, TRUE, UNDETERMINED, Truth, all_of, possibly, surely
@@ -296,9 +295,5 @@ def _agreed_status(statuses: set[ActionOutcome]) -> ActionOutcome:
     return "failed" if statuses == {"failed", "not_reached"} else "undetermined"
 
 
-@jit
 def _has_undetermined(truth: Truth) -> bool:
-    for value in truth:  # noqa: SIM110  what is compiled knows no generators
-        if value == UNDETERMINED:
-            return True
-    return False
+    return int(UNDETERMINED) in truth.tobytes()

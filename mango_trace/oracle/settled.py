@@ -8,12 +8,12 @@ which an undetermined state could matter is left to them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mango_trace.jit import jit
+from mango_trace.jit import Axes, inner, loop
 from mango_trace.oracle.compiled import CompiledOracle, Group
 from mango_trace.oracle.decide import ActionOutcome, Order, Outcome
 from mango_trace.oracle.semantics import (
@@ -24,10 +24,12 @@ from mango_trace.oracle.semantics import (
     check_truths,
     failed_set,
 )
-from mango_trace.oracle.timing import NEVER, certain_edge, first_completion, summary
-from mango_trace.truth import Truth
+from mango_trace.oracle.timing import NEVER
+from mango_trace.truth import Mask, Truth
 
 _Numbers: TypeAlias = npt.NDArray[np.int64]
+_Row: TypeAlias = Annotated[_Numbers, Axes(1)]
+_Room: TypeAlias = Annotated[_Numbers, Axes(2, written=True)]
 
 _ACTION: Final = 0
 _SEQUENTIAL: Final = 1
@@ -55,23 +57,32 @@ _TOGETHER_AT_END: Final = 5
 _IN_TURN: Final = 6
 _TRACE_COLUMNS: Final = 7
 
+# Rows of the stack on which groups of the order tree wait.
+_PLACE: Final = 0
+_STOP: Final = 1
+_MODE: Final = 2
+_START: Final = 3
+_BEFORE: Final = 4
+_LATEST: Final = 5
+_STACK_ROWS: Final = 6
+
 
 class _Program(NamedTuple):
     """An oracle as arrays: nodes of the order tree, each before its children; ``A`` actions."""
 
-    kind: _Numbers
+    kind: _Row
     """Action or mode of a group, ``(N,)``."""
-    action: _Numbers
+    action: _Row
     """Index of an action, ``(N,)``."""
-    size: _Numbers
+    size: _Row
     """Nodes of the subtree, itself included, ``(N,)``."""
-    hold: _Numbers
+    hold: _Row
     """For how many states each action must hold, ``(A,)``."""
-    member: _Numbers
+    member: _Row
     """Monitors of all actions, one action behind the other."""
-    member_start: _Numbers
+    member_start: _Row
     """Where the monitors of each action start, and end, ``(A + 1,)``."""
-    never: _Numbers
+    never: _Row
     """Monitors that may never be true."""
 
 
@@ -106,8 +117,20 @@ def judge_settled(
     check_truths(compiled, truths, 0)
     if not spans:
         return []
-    actions, traces = _read(
-        np.stack(truths), np.array(spans, dtype=np.int64), _program(compiled), _program(compiled, plain=True)
+    places, program = np.array(spans, dtype=np.int64), _program(compiled)
+    n_actions, longest = len(compiled.actions), int((places[:, 2] - places[:, 1]).max())
+    actions = np.full((len(spans), n_actions, _COLUMNS), NEVER, dtype=np.int64)
+    traces = np.full((len(spans), _TRACE_COLUMNS), NEVER, dtype=np.int64)
+    _read(
+        np.stack(truths),
+        places,
+        program,
+        _program(compiled, plain=True),
+        actions,
+        traces,
+        np.empty((n_actions, _COLUMNS), dtype=np.int64),
+        np.empty((n_actions + 1, max(longest, 0)), dtype=np.bool_),
+        np.empty((_STACK_ROWS, len(program.kind) + n_actions + 1), dtype=np.int64),
     )
     return [
         _result(compiled, found, of_trace, order, hold, evaluated - stored) if of_trace[_SETTLED] else None
@@ -229,13 +252,24 @@ def _shift(state: int, offset: int) -> int | None:
     return state + offset if state < NEVER else None
 
 
-@jit
-def _read(truths: Truth, spans: _Numbers, program: _Program, chain: _Program) -> tuple[_Numbers, _Numbers]:
-    """Readings of all traces: ``(traces, actions, columns)`` and ``(traces, columns)``."""
+@loop
+def _read(
+    truths: Annotated[Truth, Axes(2)],
+    spans: Annotated[_Numbers, Axes(2)],
+    program: _Program,
+    chain: _Program,
+    actions: Annotated[_Numbers, Axes(3, written=True)],
+    traces: _Room,
+    scratch: _Room,
+    masks: Annotated[Mask, Axes(2, written=True)],
+    stack: _Room,
+) -> None:
+    """Read all traces: ``(traces, actions, columns)`` and ``(traces, columns)``, full of ``NEVER`` before.
+
+    The others are room: rows of actions for the plain reading, a mask for each action and one for all of
+    them over the longest trace, and a stack for :func:`_walk`.
+    """
     n_actions = len(program.hold)
-    actions = np.full((len(spans), n_actions, _COLUMNS), NEVER, dtype=np.int64)
-    traces = np.full((len(spans), _TRACE_COLUMNS), NEVER, dtype=np.int64)
-    scratch = np.empty((n_actions, _COLUMNS), dtype=np.int64)
     for trace in range(len(spans)):
         begin, end = spans[trace, 1], spans[trace, 2]
         length = end - begin
@@ -243,37 +277,37 @@ def _read(truths: Truth, spans: _Numbers, program: _Program, chain: _Program) ->
         found[_SETTLED] = length > 0 and _settled(truths, begin, end, program)
         if not found[_SETTLED]:
             continue
-        effects = np.empty((n_actions, length), dtype=np.bool_)
-        together = np.ones(length, dtype=np.bool_)
+        together = masks[n_actions][:length]
+        together[:] = True
         for action in range(n_actions):
+            effect = masks[action][:length]
             for state in range(length):
                 holds = True
                 for place in range(program.member_start[action], program.member_start[action + 1]):
                     holds = holds and truths[program.member[place], begin + state] == 2
-                effects[action, state] = holds
+                effect[state] = holds
                 together[state] = together[state] and holds
         for monitor in program.never:
             for state in range(length):
                 if truths[monitor, begin + state] == 2:
                     found[_BROKEN] = min(found[_BROKEN], state)
                     break
-        found[_ALL_COMPLETED] = _walk(program, effects, actions[trace])
-        found[_IN_TURN] = _walk(chain, effects, scratch)
-        found[_TOGETHER_FIRST], _, found[_TOGETHER_LONGEST] = summary(together)
+        found[_ALL_COMPLETED] = _walk(program, masks, length, actions[trace], stack)
+        found[_IN_TURN] = _walk(chain, masks, length, scratch, stack)
+        found[_TOGETHER_FIRST], _, found[_TOGETHER_LONGEST] = _summary(together)
         found[_TOGETHER_AT_END] = together[-1]
         for action in range(n_actions):
-            row, effect = actions[trace, action], effects[action]
-            row[_FIRST], row[_LAST], row[_LONGEST] = summary(effect)
+            row, effect = actions[trace, action], masks[action][:length]
+            row[_FIRST], row[_LAST], row[_LONGEST] = _summary(effect)
             row[_AT_END] = effect[-1]
             if row[_PREVIOUS] != _NONE:
                 reach = 0
                 if row[_COMPLETED] < NEVER:
                     reach = min(row[_PREVIOUS], NEVER - program.hold[action]) + program.hold[action]
-                row[_EDGE] = certain_edge(effect, effect, row[_PREVIOUS], reach)
-    return actions, traces
+                row[_EDGE] = _edge(effect, row[_PREVIOUS], reach)
 
 
-@jit
+@inner
 def _settled(truths: Truth, begin: int, end: int, program: _Program) -> bool:
     """Whether no action and no invariant is undetermined at any state."""
     for action in range(len(program.hold)):
@@ -290,12 +324,11 @@ def _settled(truths: Truth, begin: int, end: int, program: _Program) -> bool:
     return True
 
 
-@jit
-def _walk(program: _Program, effects: npt.NDArray[np.bool_], rows: _Numbers) -> int:
+@inner
+def _walk(program: _Program, masks: Mask, length: int, rows: _Numbers, stack: _Numbers) -> int:
     """Find the earliest completions; gives that of the root. A stack of groups stands for recursion."""
-    depth = len(program.kind)
-    place, stop, mode = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
-    start, before, latest = np.empty(depth, np.int64), np.empty(depth, np.int64), np.empty(depth, np.int64)
+    place, stop, mode = stack[_PLACE], stack[_STOP], stack[_MODE]
+    start, before, latest = stack[_START], stack[_BEFORE], stack[_LATEST]
     place[0], stop[0], mode[0] = 1, program.size[0], program.kind[0]
     start[0], before[0], latest[0] = 0, _NONE, -1
     top = 0
@@ -317,10 +350,47 @@ def _walk(program: _Program, effects: npt.NDArray[np.bool_], rows: _Numbers) -> 
             action = program.action[node]
             done = NEVER
             if start[top] < NEVER:
-                done = first_completion(effects[action], start[top], program.hold[action])
+                done = _first_completion(masks[action][:length], start[top], program.hold[action])
             rows[action, _STARTED], rows[action, _PREVIOUS] = start[top], before[top]
             rows[action, _COMPLETED] = done
         latest[top] = max(latest[top], done)
         if mode[top] == _SEQUENTIAL:
             before[top] = done
             start[top] = done + 1 if done < NEVER else NEVER
+
+
+@inner
+def _first_completion(effect: Mask, start: int, hold: int) -> int:
+    """First state at which the effect holds for so many, all of them at least ``start``."""
+    held = 0
+    for state in range(start, len(effect)):
+        held = held + 1 if effect[state] else 0
+        if held == hold:
+            return state
+    return NEVER
+
+
+@inner
+def _summary(effect: Mask) -> tuple[int, int, int]:
+    """First and last true state and the length of the longest run."""
+    first, last, longest, run = NEVER, NEVER, 0, 0
+    for state in range(len(effect)):
+        if not effect[state]:
+            run = 0
+            continue
+        run += 1
+        first, last, longest = min(first, state), state, max(longest, run)
+    return first, last, longest
+
+
+@inner
+def _edge(effect: Mask, before: int, reach: int) -> int:
+    """First state before ``before`` at which a run begins that lasts at least to ``reach``."""
+    for state in range(1, min(len(effect), before)):
+        if effect[state] and not effect[state - 1]:
+            end = state
+            while end + 1 < len(effect) and effect[end + 1]:
+                end += 1
+            if end >= reach:
+                return state
+    return NEVER

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mango_trace.jit import jit
 from mango_trace.oracle.compiled import Group
 from mango_trace.truth import Mask
 
@@ -68,19 +67,17 @@ def read(root: Group, effects: Sequence[Mask], holds: Sequence[int]) -> Reading:
     return Reading(completed, tuple(starts), tuple(completions), tuple(previous))
 
 
-@jit
 def first_completion(effect: Mask, start: int, hold: int) -> int:
     """First t such that the effect holds at ``t-hold+1 .. t``, all of them >= ``start``.
 
+    >>> import numpy as np
     >>> first_completion(np.array([1, 0, 1, 1], bool), 1, 2)
     3
     """
-    held = 0
-    for state in range(start, len(effect)):
-        held = held + 1 if effect[state] else 0
-        if held == hold:
-            return state
-    return NEVER
+    if hold > len(effect):
+        return NEVER
+    begin = effect.tobytes().find(b"\1" * hold, start)
+    return NEVER if begin < 0 else begin + hold - 1
 
 
 class Runs:
@@ -143,43 +140,41 @@ def edge_possible(
     return None if edge == NEVER else edge
 
 
-@jit
 def summary(effect: Mask) -> tuple[int, int, int]:
     """First and last true state and the length of the longest run."""
-    first, last, longest, run = NEVER, NEVER, 0, 0
-    for state in range(len(effect)):
-        if not effect[state]:
-            run = 0
-            continue
-        run += 1
-        first, last, longest = min(first, state), state, max(longest, run)
-    return first, last, longest
+    states = effect.tobytes()
+    first = states.find(1)
+    if first < 0:
+        return NEVER, NEVER, 0
+    return first, states.rfind(1), len(max(states.replace(b"\0", b" ").split()))
 
 
-@jit
-def _end_of_run(effect: Mask, state: int) -> int:
-    """Last state of the run that a true state lies in."""
-    while state + 1 < len(effect) and effect[state + 1]:
-        state += 1
-    return state
-
-
-@jit
 def certain_edge(certain: Mask, possible: Mask, before: int, reach: int) -> int:
     """First state before ``before`` at which surely a run begins that lasts at least to ``reach``."""
-    for state in range(1, min(len(certain), before)):
-        begins = certain[state] and not certain[state - 1] and not possible[state - 1]
-        if begins and _end_of_run(certain, state) >= reach:
+    sure, maybe = certain.tobytes(), possible.tobytes()
+    state = maybe.find(b"\0\1") + 1
+    while 0 < state < before:
+        if sure[state] and _end_of_run(sure, state) >= reach:
             return state
+        state = maybe.find(b"\0\1", state) + 1
     return NEVER
 
 
-@jit
 def _possible_edge(certain: Mask, possible: Mask, early: int, late: int, hold: int) -> int:
     """First state before ``late`` at which a run may begin; with ``hold``, one that may complete."""
-    for state in range(1, min(len(certain), late)):
-        if not possible[state] or certain[state - 1]:
-            continue
-        if hold == 0 or _end_of_run(possible, state) >= max(state + 1, early) + hold:
+    sure, maybe = certain.tobytes(), possible.tobytes()
+    before = sure.find(0)
+    while before >= 0:
+        state = maybe.find(1, before + 1)
+        if not 0 < state < late:
+            break
+        if hold == 0 or _end_of_run(maybe, state) >= max(state + 1, early) + hold:
             return state
+        before = sure.find(0, state)
     return NEVER
+
+
+def _end_of_run(states: bytes, state: int) -> int:
+    """Last state of the run that a true state lies in."""
+    end = states.find(0, state)
+    return (len(states) if end < 0 else end) - 1

@@ -11,13 +11,13 @@ and by the faces of the hulls of meshes. What is left open, MuJoCo itself is ask
 from __future__ import annotations
 
 import math
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mango_trace.jit import jit, jit_inline
+from mango_trace.jit import Axes, inlined, inner, loop
 from mango_trace.signals.base import Floats
 from mango_trace.signals.poses import Pose
 from mango_trace.signals.shapes import BOX, ENDLESS, HULL, Shapes
@@ -44,6 +44,8 @@ _PARALLEL: Final = 1e-6
 _Vector: TypeAlias = tuple[float, float, float]
 _Matrix: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 """By rows."""
+_Positions: TypeAlias = Annotated[Floats, Axes(2)]
+_Rotations: TypeAlias = Annotated[Floats, Axes(3)]
 
 
 def bounds_meet(first: Shapes, second: Shapes, poses: tuple[Pose, Pose], asked: Mask) -> Mask:
@@ -56,7 +58,7 @@ def bounds_meet(first: Shapes, second: Shapes, poses: tuple[Pose, Pose], asked: 
         asked: States to look at, ``(T,)``.
     """
     outcome = np.zeros(len(asked), dtype=np.int8)
-    _compare(_arrays(poses[0]), _arrays(poses[1]), first, second, asked, outcome, False, False, 0.0)
+    _look(first, second, poses, asked, outcome, closely=False, tolerance=0.0)
     return np.asarray(outcome != APART)
 
 
@@ -80,37 +82,67 @@ def overlap(
             for certain, else :data:`OPEN` where MuJoCo must tell.
         tolerance: Of MuJoCo's iterative algorithms (``opt.ccd_tolerance``), m.
     """
-    sure = _TOLERANCES * tolerance
-    _compare(_arrays(poses[0]), _arrays(poses[1]), first, second, asked, outcome, True, FINDS_ALL, sure)
+    _look(first, second, poses, asked, outcome, closely=True, tolerance=tolerance)
 
 
-def _arrays(pose: Pose) -> tuple[Floats, Floats]:
-    """Position and rotation, always in one memory layout, or the loop is compiled again."""
-    return np.ascontiguousarray(pose.position), np.ascontiguousarray(pose.rotation)
-
-
-@jit
-def _compare(
-    pose_1: tuple[Floats, Floats],
-    pose_2: tuple[Floats, Floats],
+def _look(
     first: Shapes,
     second: Shapes,
+    poses: tuple[Pose, Pose],
     asked: Mask,
     outcome: Outcomes,
+    *,
+    closely: bool,
+    tolerance: float,
+) -> None:
+    """Update outcomes; not ``closely``, they are open wherever bounds meet."""
+    position_1, rotation_1, position_2, rotation_2 = (
+        np.ascontiguousarray(values) for pose in poses for values in (pose.position, pose.rotation)
+    )
+    n_1, n_2 = len(first.kind), len(second.kind)
+    _compare(
+        position_1,
+        rotation_1,
+        position_2,
+        rotation_2,
+        first,
+        second,
+        asked,
+        outcome,
+        closely,
+        FINDS_ALL,
+        _TOLERANCES * tolerance,
+        np.empty((n_2, 3)),
+        np.full((n_1, n_2), -1),
+    )
+
+
+@loop
+def _compare(
+    position_1: _Positions,
+    rotation_1: _Rotations,
+    position_2: _Positions,
+    rotation_2: _Rotations,
+    first: Shapes,
+    second: Shapes,
+    asked: Annotated[Mask, Axes(1)],
+    outcome: Annotated[Outcomes, Axes(1, written=True)],
     closely: bool,
     finds_all: bool,
     sure: float,
+    places: Annotated[Floats, Axes(2, written=True)],
+    faces: Annotated[npt.NDArray[np.intp], Axes(2, written=True)],
 ) -> None:
-    """Update outcomes; not ``closely``, they are open wherever bounds meet."""
-    position_1, rotation_1 = pose_1
-    position_2, rotation_2 = pose_2
+    """Update outcomes.
+
+    ``places`` has room for the middles of the second's geoms in the frame of the first body, ``faces`` for
+    each pair of geoms -1.
+    """
     center_1, center_2 = _whole(first.center), _whole(second.center)
     bounds_1, bounds_2 = _whole(first.half), _whole(second.half)
     reach = (first.radius + second.radius) ** 2
     finite = not math.isinf(reach)
-    decisive = (first.kind == BOX).any() and (second.kind == BOX).any()
-    places = np.empty((len(second.kind), 3))
-    faces = np.full((len(first.kind), len(second.kind)), -1)
+    decisive = _has_box(first) and _has_box(second)
     last_1, last_2 = -1, -1
     for state in range(len(asked)):
         if not asked[state] or outcome[state] == TOUCHING:
@@ -154,7 +186,15 @@ def _compare(
             outcome[state] = found
 
 
-@jit_inline
+@inner
+def _has_box(shapes: Shapes) -> bool:
+    for kind in shapes.kind:  # noqa: SIM110  what is compiled knows no generators
+        if kind == BOX:
+            return True
+    return False
+
+
+@inlined
 def _pair(
     first: Shapes,
     second: Shapes,
@@ -215,7 +255,7 @@ def _pair(
     return OPEN
 
 
-@jit
+@inner
 def _outside(point: _Vector, half: _Vector) -> float:
     """Square of the distance from a point to a box around the origin, m^2."""
     x, y, z = (
@@ -226,7 +266,7 @@ def _outside(point: _Vector, half: _Vector) -> float:
     return x * x + y * y + z * z
 
 
-@jit
+@inner
 def _face_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vector) -> float:
     """Widest gap that a face of two boxes shows, m; ``center`` and ``rotation`` are those of the second."""
     x, y, z = center
@@ -241,7 +281,7 @@ def _face_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
     return max(gap, abs(c * x + f * y + i * z) - w - (abs(c) * p + abs(f) * q + abs(i) * r))
 
 
-@jit
+@inner
 def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vector) -> float:
     """Widest gap that the cross product of an edge of each box shows, m; the first one that shows any.
 
@@ -265,7 +305,7 @@ def _edge_gap(center: _Vector, rotation: _Matrix, half_1: _Vector, half_2: _Vect
     return gap
 
 
-@jit_inline
+@inlined
 def _parting_face(
     shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector, known: int, sure: float
 ) -> int:
@@ -283,7 +323,7 @@ def _parting_face(
     return -1
 
 
-@jit_inline
+@inlined
 def _gap_at(shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half: _Vector, face: int) -> float:
     """Gap between a hull and a box that one face of the hull shows, or of the three axes of the box, m."""
     x, y, z = center
@@ -306,17 +346,17 @@ def _gap_at(shapes: Shapes, hull: int, center: _Vector, rotation: _Matrix, half:
     return float(max(low, -high) - half[axis])
 
 
-@jit
+@inner
 def _whole(values: Floats) -> _Vector:
     return values[0], values[1], values[2]
 
 
-@jit
+@inner
 def _three(values: Floats, row: int) -> _Vector:
     return values[row, 0], values[row, 1], values[row, 2]
 
 
-@jit
+@inner
 def _nine(values: Floats, index: int) -> _Matrix:
     return (
         *(values[index, 0, 0], values[index, 0, 1], values[index, 0, 2]),
@@ -325,36 +365,36 @@ def _nine(values: Floats, index: int) -> _Matrix:
     )
 
 
-@jit
+@inner
 def _sum(first: _Vector, second: _Vector) -> _Vector:
     return first[0] + second[0], first[1] + second[1], first[2] + second[2]
 
 
-@jit
+@inner
 def _difference(first: _Vector, second: _Vector) -> _Vector:
     return first[0] - second[0], first[1] - second[1], first[2] - second[2]
 
 
-@jit
+@inner
 def _square(vector: _Vector) -> float:
     x, y, z = vector
     return x * x + y * y + z * z
 
 
-@jit
+@inner
 def _transposed(matrix: _Matrix) -> _Matrix:
     a, b, c, d, e, f, g, h, i = matrix
     return a, d, g, b, e, h, c, f, i
 
 
-@jit
+@inner
 def _turned(matrix: _Matrix, vector: _Vector) -> _Vector:
     a, b, c, d, e, f, g, h, i = matrix
     x, y, z = vector
     return a * x + b * y + c * z, d * x + e * y + f * z, g * x + h * y + i * z
 
 
-@jit
+@inner
 def _product(first: _Matrix, second: _Matrix) -> _Matrix:
     a, b, c, d, e, f, g, h, i = first
     j, k, s, m, n, o, p, q, r = second

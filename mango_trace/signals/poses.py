@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mango_trace.jit import jit
+from mango_trace.jit import Axes, inner, loop
 from mango_trace.signals.base import Floats
 
 POSE_FIELDS: Final = ("body_pos", "body_quat", "site_pos", "site_quat", "jnt_pos", "jnt_axis", "qpos0")
@@ -29,6 +29,9 @@ _Vector: TypeAlias = tuple[float, float, float]
 _Quaternion: TypeAlias = tuple[float, float, float, float]
 
 _Numbers: TypeAlias = npt.NDArray[np.intp]
+_Column: TypeAlias = Annotated[_Numbers, Axes(1)]
+_Table: TypeAlias = Annotated[Floats, Axes(2)]
+_Stack: TypeAlias = Annotated[Floats, Axes(3)]
 
 _NONE: Final = np.zeros(0, dtype=np.intp)
 _UNIT: Final = 1e-9  # how far from 1 the length of a quaternion or an axis may be
@@ -71,23 +74,23 @@ class _Links(NamedTuple):
     ``V`` versions of the model, ``L`` links, ``J`` joints of all of them in order.
     """
 
-    place: Floats
+    place: _Stack
     """Origins, ``(V, L, 3)`` m."""
-    turn: Floats
+    turn: _Stack
     """Quaternions, ``(V, L, 4)``."""
-    mocap: npt.NDArray[np.intp]
+    mocap: _Column
     """Number of the mocap body that a link is, or -1, ``(L,)``."""
-    joints: npt.NDArray[np.intp]
+    joints: _Column
     """How many joints each link has, ``(L,)``."""
-    kind: npt.NDArray[np.intp]
+    kind: _Column
     """MuJoCo's type of each joint, ``(J,)``."""
-    start: npt.NDArray[np.intp]
+    start: _Column
     """Where each joint starts in ``qpos``, ``(J,)``."""
-    axis: Floats
+    axis: _Stack
     """Axes, ``(V, J, 3)``."""
-    anchor: Floats
+    anchor: _Stack
     """Points that joints turn about, ``(V, J, 3)`` m."""
-    zero: Floats
+    zero: _Table
     """``qpos`` at which a hinge or slide has not moved, ``(V, J)``."""
 
 
@@ -141,7 +144,9 @@ class BatchPoses:
         model, chain = self._model, [index]
         if self._is_free(index):
             start = int(model.jnt_qposadr[model.body_jntadr[index]])
-            return Pose(self._qpos[:, start : start + 3].copy(), _matrices(self._qpos, start + 3))
+            rotation = np.empty((len(self._qpos), 3, 3))
+            _matrices(self._qpos, start + 3, rotation)
+            return Pose(self._qpos[:, start : start + 3].copy(), rotation)
         parent = int(model.body_parentid[index])
         while parent not in self._bodies and parent not in self._branching and not self._is_free(parent):
             chain.append(parent)
@@ -180,17 +185,20 @@ class BatchPoses:
         moves = len(carrier.position) > 1 or len(links.kind) or (links.mocap >= 0).any()
         alike = all((values == values[:1]).all() for values in (links.place, links.turn))
         rows = slice(None) if moves or not alike else slice(1)
-        return Pose(
-            *_end_of_chain(
-                self._qpos[rows],
-                self._mocap[0][rows],
-                self._mocap[1][rows],
-                self._version[rows],
-                carrier.position,
-                carrier.rotation,
-                links,
-            )
+        qpos = self._qpos[rows]
+        pose = Pose(np.empty((len(qpos), 3)), np.empty((len(qpos), 3, 3)))
+        _end_of_chain(
+            qpos,
+            self._mocap[0][rows],
+            self._mocap[1][rows],
+            self._version[rows],
+            carrier.position,
+            carrier.rotation,
+            links,
+            pose.position,
+            pose.rotation,
         )
+        return pose
 
 
 def computable(fields: Mapping[str, Floats]) -> bool:
@@ -204,21 +212,21 @@ def computable(fields: Mapping[str, Floats]) -> bool:
     )
 
 
-@jit
+@loop
 def _end_of_chain(
-    qpos: Floats,
-    mocap_pos: Floats,
-    mocap_quat: Floats,
-    version: npt.NDArray[np.intp],
-    carrier_pos: Floats,
-    carrier_rot: Floats,
+    qpos: _Table,
+    mocap_pos: _Table,
+    mocap_quat: _Table,
+    version: _Column,
+    carrier_pos: _Table,
+    carrier_rot: _Stack,
     links: _Links,
-) -> tuple[Floats, Floats]:
+    position: Annotated[Floats, Axes(2, written=True)],
+    rotation: Annotated[Floats, Axes(3, written=True)],
+) -> None:
     """Positions ``(N, 3)`` and rotations ``(N, 3, 3)`` of the end of a chain that hangs on a carrier."""
-    n_states = len(qpos)
     place, turn, mocap, joints, kinds, starts, axes, anchors, zeros = links
-    position, rotation = np.empty((n_states, 3)), np.empty((n_states, 3, 3))
-    for state in range(n_states):
+    for state in range(len(qpos)):
         v = version[state]
         px, py, pz = 0.0, 0.0, 0.0
         quat = (1.0, 0.0, 0.0, 0.0)
@@ -262,36 +270,33 @@ def _end_of_chain(
             rotation[state, row, 0] = x * a + y * d + z * g
             rotation[state, row, 1] = x * b + y * e + z * h
             rotation[state, row, 2] = x * c + y * f + z * i
-    return position, rotation
 
 
-@jit
-def _matrices(values: Floats, start: int) -> Floats:
+@loop
+def _matrices(values: _Table, start: int, matrices: Annotated[Floats, Axes(3, written=True)]) -> None:
     """Rotation matrices ``(N, 3, 3)`` of the quaternions in four columns of some values."""
-    matrices = np.empty((len(values), 3, 3))
     for row in range(len(values)):
         numbers = _matrix(_normalize(_four(values, row, start)))
         for index in range(9):
             matrices[row, index // 3, index % 3] = numbers[index]
-    return matrices
 
 
-@jit
+@inner
 def _three(values: Floats, row: int, start: int) -> _Vector:
     return values[row, start], values[row, start + 1], values[row, start + 2]
 
 
-@jit
+@inner
 def _four(values: Floats, row: int, start: int) -> _Quaternion:
     return values[row, start], values[row, start + 1], values[row, start + 2], values[row, start + 3]
 
 
-@jit
+@inner
 def _of_link(values: Floats, version: int, link: int) -> _Vector:
     return values[version, link, 0], values[version, link, 1], values[version, link, 2]
 
 
-@jit
+@inner
 def _normalize(quat: _Quaternion) -> _Quaternion:
     """Give a quaternion length one; within rounding of it, it stays, as in MuJoCo."""
     w, x, y, z = quat
@@ -303,7 +308,7 @@ def _normalize(quat: _Quaternion) -> _Quaternion:
     return quat
 
 
-@jit
+@inner
 def _multiply(quat: _Quaternion, other: _Quaternion) -> _Quaternion:
     w, x, y, z = quat
     a, b, c, d = other
@@ -315,7 +320,7 @@ def _multiply(quat: _Quaternion, other: _Quaternion) -> _Quaternion:
     )
 
 
-@jit
+@inner
 def _rotate(quat: _Quaternion, vector: _Vector) -> _Vector:
     """Rotate a vector by a unit quaternion."""
     w, x, y, z = quat
@@ -324,7 +329,7 @@ def _rotate(quat: _Quaternion, vector: _Vector) -> _Vector:
     return a + w * p + y * r - z * q, b + w * q + z * p - x * r, c + w * r + x * q - y * p
 
 
-@jit
+@inner
 def _matrix(quat: _Quaternion) -> tuple[float, float, float, float, float, float, float, float, float]:
     """Rotation matrix of a unit quaternion, by rows."""
     w, x, y, z = quat

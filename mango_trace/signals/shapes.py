@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from mango_trace.jit import Axes
 from mango_trace.signals.base import Floats, Geoms
 
 BOX: Final = 0
@@ -20,34 +21,39 @@ _ENDLESS_TYPES: Final = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIE
 _SLACK: Final = 1e-6  # m; covers rounding in the bounds, which decide nothing by themselves
 
 
+_Row: TypeAlias = Annotated[Floats, Axes(1)]
+_Table: TypeAlias = Annotated[Floats, Axes(2)]
+_Numbers: TypeAlias = Annotated[npt.NDArray[np.intp], Axes(1)]
+
+
 class Shapes(NamedTuple):
     """Geoms of one body, in its frame. ``G`` geoms, ``V`` corners and ``F`` faces of hulls."""
 
-    center: Floats
+    center: _Row
     """Middle of a box around all of them, margins included, ``(3,)`` m."""
-    half: Floats
+    half: _Row
     """Its half extents, ``(3,)`` m; infinite for planes."""
     radius: float
     """Radius of a sphere around ``center`` that encloses them too, m."""
-    kind: npt.NDArray[np.intp]
+    kind: _Numbers
     """:data:`BOX`, :data:`HULL`, :data:`OTHER` or :data:`ENDLESS`, ``(G,)``."""
-    middle: Floats
+    middle: _Table
     """Middle of the box that a geom is, or of the one around it, ``(G, 3)`` m."""
-    turn: Floats
+    turn: Annotated[Floats, Axes(3)]
     """From the frame of that box to the body, ``(G, 3, 3)``."""
-    size: Floats
+    size: _Table
     """Its half extents, ``(G, 3)`` m."""
-    reach: Floats
+    reach: _Row
     """Radius of the sphere around that box, ``(G,)`` m."""
-    corner: Floats
+    corner: _Table
     """Corners of hulls, each in the frame of its box, ``(V, 3)`` m."""
-    corner_start: npt.NDArray[np.intp]
+    corner_start: _Numbers
     """Where the corners of each geom start, and end, ``(G + 1,)``."""
-    normal: Floats
+    normal: _Table
     """Directions of the faces of hulls, in the frame of the box, ``(F, 3)``."""
-    height: Floats
+    height: _Row
     """How far a hull extends in the direction of each face, ``(F,)`` m."""
-    normal_start: npt.NDArray[np.intp]
+    normal_start: _Numbers
     """Where the faces of each geom start, and end, ``(G + 1,)``."""
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from mango_trace.jit import jit
+from mango_trace.jit import Axes, loop
 from mango_trace.signals.base import Floats
 from mango_trace.truth import Mask
 
@@ -91,8 +92,12 @@ def quaternion_starts(model: mujoco.MjModel) -> tuple[int, ...]:
     return tuple(sorted([*free.tolist(), *ball.tolist()]))
 
 
-@jit
-def _sound(quaternions: npt.NDArray[np.intp], time: Floats, qpos: Floats) -> bool:
+@loop
+def _sound(
+    quaternions: Annotated[npt.NDArray[np.intp], Axes(1)],
+    time: Annotated[Floats, Axes(1)],
+    qpos: Annotated[Floats, Axes(2)],
+) -> bool:
     """Whether there is nothing to be found."""
     for state in range(len(time)):
         if not math.isfinite(time[state]) or (state and time[state] <= time[state - 1]):
