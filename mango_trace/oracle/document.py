@@ -50,7 +50,7 @@ class FrozenModel(BaseModel):
     """Base of all documents: immutable, no unknown fields, no coercion."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_by_name=True
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_by_name=True, defer_build=True
     )
 
 

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 
 from mango_trace.scene.kinds import ArgumentKind
 
-_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
 
 FORMAT_VERSION = 1
 """Version of ``scene.json``."""

@@ -25,7 +25,7 @@ Count: TypeAlias = Annotated[int, Field(ge=0)]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 _versions: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
