@@ -24,7 +24,7 @@ _ENTRY: Final = types.void(
 )
 """Where the result goes, and the words of the arguments: as integers, as addresses and as numbers."""
 
-_MATHEMATICS: Final = frozenset({"sin", "cos"})
+_MATHEMATICS: Final = frozenset({"cos", "sin", "sqrt"})
 """What a loop may call outside of it: functions of the C library, which every process has."""
 
 _EXTERNAL: Final = llvm.Linkage.external
@@ -119,6 +119,6 @@ def _leave(module: Any, symbol: str, machine: Any) -> None:
         if not one.is_declaration:
             one.linkage = "internal"
     entry.linkage, entry.name = "external", symbol
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    # What takes away all that is not called has other names in other versions; the pipelines have one.
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    builder.getModulePassManager().run(module, builder)
