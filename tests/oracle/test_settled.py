@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mango_trace.oracle import judge, judge_settled, termination
+from mango_trace.oracle import judge, judge_settled, settled, termination
 from mango_trace.truth import UNDETERMINED
 from tests.oracle.test_semantics import chain, feed, oracles, traces
 
@@ -37,6 +38,20 @@ def test_settled_traces_get_the_verdicts_of_the_law(oracle, batch, order, hold):
         else:
             assert answer[0] == judge(oracle, alone, start=start, order=order)
             assert answer[1] == termination(oracle, alone, start, hold)
+
+
+@settings(max_examples=20, deadline=None)
+@given(oracles(), st.lists(traces(unknown=0), min_size=1, max_size=3))
+def test_the_loop_gives_what_its_plain_function_gives(oracle, batch):
+    fed = [feed(oracle, bits) for bits in batch]
+    ends = np.cumsum([len(truths[0]) for truths in fed])
+    spans = [(int(end) - len(truths[0]),) * 2 + (int(end),) for truths, end in zip(fed, ends, strict=True)]
+    together = [np.concatenate(columns) for columns in zip(*fed, strict=True)]
+    compiled = judge_settled(oracle, together, spans, order="report", hold=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settled, "_read", settled._read.__wrapped__)
+        assert compiled == judge_settled(oracle, together, spans, order="report", hold=2)
+    assert None not in compiled
 
 
 def test_no_traces_no_answers():

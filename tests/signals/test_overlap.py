@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from mango_trace.signals import overlap as overlap_module
 from mango_trace.signals.overlap import APART, FINDS_ALL, OPEN, TOUCHING, bounds_meet, overlap
 from mango_trace.signals.poses import Pose
 from mango_trace.signals.shapes import comparable, shapes_of
@@ -271,3 +272,13 @@ def test_boxes_are_compared_only_where_nothing_but_geometry_decides(text, expect
         mujoco.mj_kinematics(model, data)
         mujoco.mj_collision(model, data)
         assert data.ncon
+
+
+def test_the_loop_gives_what_its_plain_function_gives(monkeypatch):
+    rng = np.random.default_rng(11)
+    model = mujoco.MjModel.from_xml_string(TWO_BODIES.format(boxes(rng, 3, 0.1), boxes(rng, 4, 0.1)))
+    placed = Placed(model, placements(rng, 60, 0.3))
+    compiled = placed.outcome()
+    monkeypatch.setattr(overlap_module, "_compare", overlap_module._compare.__wrapped__)
+    np.testing.assert_array_equal(compiled, placed.outcome())
+    assert {APART, TOUCHING} <= {*compiled.tolist()} or not FINDS_ALL

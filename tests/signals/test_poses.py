@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mango_trace.signals import SceneKinematics, TraceStates
+from mango_trace.signals import poses as poses_module
 from mango_trace.signals.poses import POSE_FIELDS, BatchPoses, computable
 from tests.scene.libero_scenes import DEFAULT_TASKS, libero_scene
 from tests.synthetic import make_package, make_trace
@@ -170,3 +171,26 @@ def test_traces_with_other_shapes_do_not_go_into_one_batch():
     larger = {"geom_size": {"apple_1_g0": [0.04, 0.04, 0.04]}}
     with pytest.raises(ValueError, match="shapes of geoms"):
         SceneKinematics(package).batch([TraceStates(states), TraceStates(states, larger)])
+
+
+def test_the_loops_give_what_their_plain_functions_give(monkeypatch):
+    """To the last bit, also for every kind of joint and for mocap bodies."""
+    model = mujoco.MjModel.from_xml_string(MACHINE)
+    rng = np.random.default_rng(5)
+    n = 20
+    qpos = rng.normal(size=(n, model.nq))
+    mocap = rng.normal(size=(n, 3 * model.nmocap)), rng.normal(size=(n, 4 * model.nmocap))
+    fields = [{name: np.array(getattr(model, name)) for name in POSE_FIELDS}]
+
+    def all_poses() -> list[bytes]:
+        poses = BatchPoses(model, qpos, mocap, fields, np.zeros(n, np.intp))
+        found = [
+            *(poses.body(body) for body in range(model.nbody)),
+            *(poses.site(site) for site in range(model.nsite)),
+        ]
+        return [values.tobytes() for pose in found for values in (pose.position, pose.rotation)]
+
+    compiled = all_poses()
+    for name in ("_end_of_chain", "_matrices"):
+        monkeypatch.setattr(poses_module, name, getattr(poses_module, name).__wrapped__)
+    assert compiled == all_poses()
