@@ -87,14 +87,18 @@ class VerdictDatabase:
 
     def finish_run(self, run: int, n_traces: int, n_errors: int) -> None:
         """Note that an evaluation is done, and keep what queries read joined and counted."""
-        with self._transaction():
-            if not self._has_derived:
-                derived.make(self._con, keep=True)
-            self._write(
-                "UPDATE runs SET finished = ?, n_traces = ?, n_errors = ? WHERE run = ?",
-                [datetime.now(UTC).replace(tzinfo=None), n_traces, n_errors, run],
-            )
-        self._has_derived = True
+        if not self._has_derived:
+            try:
+                with derived.sparing_memory(self._con), self._transaction():
+                    derived.make(self._con, keep=True)
+            except duckdb.OutOfMemoryException:  # what cannot go to the disk is more than was spared
+                with self._transaction():
+                    derived.make(self._con, keep=True)
+            self._has_derived = True
+        self._write(
+            "UPDATE runs SET finished = ?, n_traces = ?, n_errors = ? WHERE run = ?",
+            [datetime.now(UTC).replace(tzinfo=None), n_traces, n_errors, run],
+        )
 
     def _drop_derived(self) -> None:
         """Drop what was joined and counted, since a row of it may change now."""

@@ -108,3 +108,17 @@ def test_kinds_are_those_of_the_outcomes(tmp_path: Path) -> None:
     counted = "SELECT kind, count(*) AS n FROM outcomes GROUP BY kind ORDER BY kind"
     assert run_sql(path, counted).rows == run_sql(path, "SELECT kind, n FROM kinds ORDER BY kind").rows
     assert len(run_sql(path, "SELECT DISTINCT what FROM kinds").rows) == len(run_sql(path, "FROM kinds").rows)
+
+
+def test_where_memory_is_scarce_they_are_made_all_the_same(
+    judged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with VerdictDatabase(judged) as database:
+        database.start_run("2/new", "3.3.7", "report")
+        monkeypatch.setattr(derived, "_MORE_BYTES", -(2**20))
+        with pytest.raises(duckdb.OutOfMemoryException), derived.sparing_memory(database.connection):
+            pass
+        database.finish_run(2, 1, 0)
+        limit = database.connection.sql("SELECT current_setting('memory_limit')").fetchall()
+        assert limit == duckdb.sql("SELECT current_setting('memory_limit')").fetchall()
+    assert has_kept(judged)

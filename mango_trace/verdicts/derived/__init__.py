@@ -7,6 +7,8 @@ they are right. Where they are not, because an evaluation was interrupted, a rea
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -21,6 +23,8 @@ DERIVED: Final = (
     "sampled", "parted", "rule_counts",
 )  # fmt: skip
 """Names of the tables."""
+
+_MORE_BYTES: Final = 512 * 2**20
 
 _PASSING: Final = "joined"
 """What some of them are made from, and is not kept."""
@@ -64,6 +68,22 @@ def make(connection: duckdb.DuckDBPyConnection, *, keep: bool) -> None:
             connection.execute(f"CREATE TEMP TABLE {_PASSING} AS {_text(_PASSING)}").fetchall()
         connection.execute(f"{create}{name} AS {_text(name)}").fetchall()
     connection.execute(f"DROP TABLE {_PASSING}").fetchall()
+
+
+@contextmanager
+def sparing_memory(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let a connection take little more memory than it has now; what does not fit goes to the disk."""
+    ((used,),) = connection.sql("SELECT sum(memory_usage_bytes) FROM duckdb_memory()").fetchall()
+    try:
+        for setting in (
+            f"memory_limit = '{int(used) + _MORE_BYTES} bytes'",
+            "preserve_insertion_order = false",  # half of the time; what needs an order has one
+        ):
+            connection.execute(f"SET {setting}").fetchall()
+        yield
+    finally:
+        for name in ("memory_limit", "preserve_insertion_order"):
+            connection.execute(f"RESET {name}").fetchall()
 
 
 @cache
