@@ -38,12 +38,13 @@ CREATE TEMP MACRO newcombe_high(hits_a, n_a, hits_b, n_b) AS
     ratio(hits_a, n_a), wilson_high(hits_a, n_a), ratio(hits_b, n_b), wilson_low(hits_b, n_b));
 
 -- Two-sided exact McNemar test: p-value of only_a against only_b discordant pairs.
-CREATE TEMP MACRO mcnemar_p(only_a, only_b) AS (
-  SELECT least(1.0, 2 * sum(exp(
-    lgamma(only_a + only_b + 1) - lgamma(k + 1) - lgamma(only_a + only_b - k + 1)
-    - (only_a + only_b) * ln(2.0))))
-  FROM unnest(range(least(only_a, only_b) + 1)) AS tail(k)
-);
+CREATE TEMP MACRO mcnemar_p(only_a, only_b) AS
+  least(1.0, 2 * list_sum([
+    exp(
+      lgamma(only_a + only_b + 1) - lgamma(k + 1) - lgamma(only_a + only_b - k + 1)
+      - (only_a + only_b) * ln(2.0))
+    FOR k IN range(least(only_a, only_b) + 1)
+  ]));
 
 -- Texts --------------------------------------------------------------------------------------
 
@@ -58,6 +59,13 @@ CREATE TEMP MACRO counted(n, is_so) AS coalesce(sum(n) FILTER (is_so), 0)::BIGIN
 -- Whether no trace is in a group of kinds more than once: it is, for each oracle of its task.
 CREATE TEMP MACRO each_once(benchmark, suite, task, oracle) AS
   count(DISTINCT (benchmark, suite, task, oracle)) = count(DISTINCT (benchmark, suite, task));
+
+-- Quantile q of values of rows that each stand for several, as quantile_cont gives it: upto is how many of
+-- all n_all values are in rows up to this one, by value.
+CREATE TEMP MACRO counted_quantile(value, upto, n_all, q) AS
+  min(value) FILTER (upto > floor((n_all - 1) * q))
+  + (min(value) FILTER (upto > ceil((n_all - 1) * q)) - min(value) FILTER (upto > floor((n_all - 1) * q)))
+  * (max((n_all - 1) * q) - floor(max((n_all - 1) * q)));
 
 -- The number of rows that a list has at most, 0 = all.
 CREATE TEMP MACRO rows_of(wanted) AS CASE WHEN wanted > 0 THEN wanted ELSE 9223372036854775807 END;
@@ -82,14 +90,9 @@ CREATE TEMP MACRO chosen_oracles(wanted) AS TABLE
 
 -- Kinds of outcomes by the evaluator in an order; by verdicts in the other order, where it has none in this.
 CREATE TEMP MACRO kinds_in_order(wanted_evaluator, wanted_order) AS TABLE
-  WITH of_evaluator AS MATERIALIZED (
-    SELECT k.* EXCLUDE (what) FROM kinds AS k
-    WHERE k.evaluator = coalesce(chosen_evaluator(wanted_evaluator), '')
-  )
-  SELECT * FROM of_evaluator
-  WHERE order_mode = CASE
-    WHEN wanted_order IN (SELECT order_mode FROM of_evaluator) THEN wanted_order ELSE 'report'
-  END;
+  SELECT * FROM kinds
+  WHERE evaluator = coalesce(chosen_evaluator(wanted_evaluator), '')
+  QUALIFY order_mode = CASE WHEN bool_or(order_mode = wanted_order) OVER () THEN wanted_order ELSE 'report' END;
 
 -- Kinds of outcomes such that each trace has one: what the benchmark's own goal says, by its protocol (once)
 -- and at the last state (at_end). The outcome is passed, failed, undetermined, error or not_evaluated.
@@ -180,22 +183,27 @@ CREATE TEMP MACRO outcome_by(
 
 -- Kinds of outcomes by criterion of success; fine_grained has one for each oracle of the task.
 CREATE TEMP MACRO scored_kinds(wanted_evaluator, wanted_order, wanted_oracle, with_faults) AS TABLE
-  WITH goals AS MATERIALIZED (
-    SELECT * FROM goal_kinds(wanted_evaluator)
-  ), said AS (
-    SELECT *, 'benchmark_success_once' AS criterion, NULL::VARCHAR AS said_by, success_once AS said FROM goals
-    UNION ALL BY NAME
-    SELECT *, 'benchmark_success_at_end' AS criterion, NULL::VARCHAR AS said_by, success_at_end AS said
-    FROM goals
-    UNION ALL BY NAME
-    SELECT *, 'fine_grained' AS criterion, short_digest(oracle) AS said_by, outcome AS said
+  WITH said AS (
+    SELECT
+      *,
+      -- Whatever an oracle says, the benchmark's goal says the same beside it.
+      place IS NOT DISTINCT FROM min(place) OVER (PARTITION BY benchmark, suite, task) AS is_only
     FROM judged_kinds(wanted_evaluator, wanted_order, wanted_oracle)
   )
   SELECT
-    criterion, said_by AS oracle, said AS outcome, kind, n, benchmark, suite, task,
-    policy_label AS policy, policy AS policy_name, physics
-  FROM said
-  WHERE with_faults OR NOT has_fault;
+    c.criterion, s.kind, s.n, s.benchmark, s.suite, s.task, s.policy_label AS policy,
+    s.policy AS policy_name, s.physics,
+    CASE WHEN c.criterion = 'fine_grained' THEN short_digest(s.oracle) END AS oracle,
+    CASE c.criterion
+      WHEN 'fine_grained' THEN s.outcome
+      WHEN 'benchmark_success_once' THEN s.success_once
+      ELSE s.success_at_end
+    END AS outcome
+  FROM said AS s
+  CROSS JOIN (VALUES
+    ('benchmark_success_once'), ('benchmark_success_at_end'), ('fine_grained')
+  ) AS c(criterion)
+  WHERE (c.criterion = 'fine_grained' OR s.is_only) AND (with_faults OR NOT s.has_fault);
 
 -- Against the benchmark ----------------------------------------------------------------------
 
@@ -234,16 +242,15 @@ CREATE TEMP MACRO confusion_counts(
 -- Against labels -----------------------------------------------------------------------------
 
 -- Labelled traces and oracles of their tasks, those that are alike as one row with their number n. counts: the
--- label is borne out, or at least not refuted; is_first: our first failed action is the label's; is_next: the
--- label's is among those that were next.
+-- label is borne out, or at least not refuted; has_action: we name a first failed action; is_first: it is the
+-- label's; is_next: the label's is among those that were next; distance: plan index of ours minus the label's,
+-- NULL if we name none or the plan has not the label's action; states_off: see mango_trace/verdicts/derived.
 CREATE TEMP MACRO localised(
   wanted_evaluator, wanted_order, wanted_oracle, wanted_who, wanted_sample) AS TABLE
   WITH alike AS (
-    SELECT kind, counts, failure_class, label_position, is_first, is_next, n
-    FROM located_counts
-    WHERE wanted_sample = '' AND who = wanted_who
+    SELECT * FROM located_counts WHERE wanted_sample = '' AND who = wanted_who
     UNION ALL
-    SELECT kind, counts, failure_class, label_position, is_first, is_next, count(*)
+    SELECT * EXCLUDE (trace), count(*)
     FROM located
     WHERE wanted_sample <> '' AND who = wanted_who
       AND trace IN (SELECT s.trace FROM sampled AS s WHERE s.sample = wanted_sample)
@@ -252,8 +259,12 @@ CREATE TEMP MACRO localised(
   SELECT
     k.benchmark, k.suite, k.task, k.oracle, k.outcome, k.success_once, l.counts, l.failure_class,
     l.label_position, l.n,
+    NOT k.is_blank AND l.has_action AS has_action,
     NOT k.is_blank AND l.is_first AS is_first,
-    NOT k.is_blank AND l.is_next AS is_next
+    NOT k.is_blank AND l.is_next AS is_next,
+    NOT k.is_blank AND l.in_plan AS in_plan,
+    CASE WHEN NOT k.is_blank THEN l.distance END AS distance,
+    CASE WHEN NOT k.is_blank THEN l.states_off END AS states_off
   FROM alike AS l
   JOIN judged_kinds(wanted_evaluator, wanted_order, wanted_oracle) AS k ON k.kind = l.kind;
 

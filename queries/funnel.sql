@@ -57,10 +57,7 @@ WITH rows_of_action AS (
     counted(n, outcome = 'error') AS errors,
     counted(n, outcome = 'not_evaluated') AS not_evaluated,
     counted(n, outcome <> 'error' AND violation) AS too_early,
-    (
-      min(state) FILTER (outcome = 'completed' AND upto > (n_states - 1) // 2)
-      + min(state) FILTER (outcome = 'completed' AND upto > n_states // 2)
-    ) / 2 AS median_state
+    counted_quantile(CASE WHEN outcome = 'completed' THEN state END, upto, n_states, 0.5) AS median_state
   FROM ranked
   GROUP BY suite, task, oracle, action, step, text
 )

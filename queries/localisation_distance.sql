@@ -30,39 +30,57 @@
 -- column states_q1 -- lower quartile of the verdict's state minus the label's, in states
 -- column states_median -- median of the same
 -- column states_q3 -- upper quartile of the same
-WITH failed AS (
-  SELECT k.suite, k.task, k.oracle, l.distance, l.states_off, l.has_action, l.in_plan
-  FROM located AS l
-  JOIN judged_kinds($evaluator, $order_mode, $oracle) AS k ON k.kind = l.kind
-  WHERE l.counts AND l.who = $who AND k.outcome = 'failed'  -- so none is blank
-    AND ($sample = '' OR l.trace IN (SELECT s.trace FROM sampled AS s WHERE s.sample = $sample))
+WITH failed AS (  -- once for its task, once for the total
+  SELECT
+    CASE WHEN is_total = 0 THEN suite END AS suite, CASE WHEN is_total = 0 THEN task END AS task,
+    CASE WHEN is_total = 0 THEN oracle END AS oracle,
+    is_total, distance, states_off, has_action, in_plan, n
+  FROM localised($evaluator, $order_mode, $oracle, $who, $sample) CROSS JOIN (VALUES (0), (1)) AS t(is_total)
+  WHERE counts AND outcome = 'failed'
+  UNION ALL
+  SELECT NULL, NULL, NULL, 1, NULL, NULL, NULL, NULL, 0  -- there is a total of nothing, too
+), placed AS (
+  SELECT
+    *,
+    sum(n) FILTER (states_off IS NOT NULL) OVER (
+      PARTITION BY suite, task, oracle, is_total ORDER BY states_off) AS upto,
+    sum(n) FILTER (states_off IS NOT NULL) OVER (PARTITION BY suite, task, oracle, is_total) AS n_known
+  FROM failed
+), distances AS (
+  SELECT suite, task, oracle, is_total, list(text ORDER BY distance) AS texts
+  FROM (
+    SELECT
+      suite, task, oracle, is_total, distance,
+      CASE WHEN distance > 0 THEN '+' ELSE '' END || distance || ': ' || counted(n, true) AS text
+    FROM failed WHERE distance IS NOT NULL GROUP BY suite, task, oracle, is_total, distance
+  )
+  GROUP BY suite, task, oracle, is_total
 ), summed AS (
   SELECT
-    suite, task, oracle, grouping(task) AS is_total,
-    count(distance) AS n,
-    count(*) FILTER (distance = 0) AS exact,
-    count(*) FILTER (distance < 0) AS n_earlier,
-    count(*) FILTER (distance > 0) AS n_later,
-    histogram(distance) FILTER (distance IS NOT NULL) AS by_distance,
-    count(*) FILTER (NOT has_action) AS no_action,
-    count(*) FILTER (has_action AND NOT in_plan) AS not_in_plan,
-    count(states_off) AS n_states_known,
-    quantile_cont(states_off, [0.25, 0.5, 0.75]) AS quartiles
-  FROM failed
-  GROUP BY GROUPING SETS ((suite, task, oracle), ())
+    suite, task, oracle, is_total,
+    counted(n, distance IS NOT NULL) AS n_distances,
+    counted(n, distance = 0) AS exact,
+    counted(n, distance < 0) AS n_earlier,
+    counted(n, distance > 0) AS n_later,
+    counted(n, NOT has_action) AS no_action,
+    counted(n, has_action AND NOT in_plan) AS not_in_plan,
+    counted(n, states_off IS NOT NULL) AS n_states_known,
+    counted_quantile(states_off, upto, n_known, 0.25) AS states_q1,
+    counted_quantile(states_off, upto, n_known, 0.5) AS states_median,
+    counted_quantile(states_off, upto, n_known, 0.75) AS states_q3
+  FROM placed
+  GROUP BY suite, task, oracle, is_total
 )
 SELECT
-  suite,
-  CASE WHEN is_total = 1 THEN 'TOTAL' ELSE task END AS task,
-  short_digest(oracle) AS oracle,
-  n, exact,
-  ratio(exact, n) AS rate,
-  n_earlier, n_later,
-  coalesce([
-    CASE WHEN entry.key > 0 THEN '+' ELSE '' END || entry.key || ': ' || entry.value
-    FOR entry IN map_entries(by_distance)
-  ], []) AS distances,
-  no_action, not_in_plan, n_states_known,
-  quartiles[1] AS states_q1, quartiles[2] AS states_median, quartiles[3] AS states_q3
-FROM summed
-ORDER BY is_total, suite, summed.task, oracle
+  s.suite,
+  CASE WHEN s.is_total = 1 THEN 'TOTAL' ELSE s.task END AS task,
+  short_digest(s.oracle) AS oracle,
+  n_distances AS n, exact,
+  ratio(exact, n_distances) AS rate,
+  n_earlier, n_later, coalesce(d.texts, []) AS distances, no_action, not_in_plan, n_states_known,
+  states_q1, states_median, states_q3
+FROM summed AS s
+LEFT JOIN distances AS d
+  ON d.is_total = s.is_total AND d.suite IS NOT DISTINCT FROM s.suite
+  AND d.task IS NOT DISTINCT FROM s.task AND d.oracle IS NOT DISTINCT FROM s.oracle
+ORDER BY s.is_total, s.suite, s.task, s.oracle

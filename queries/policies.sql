@@ -46,7 +46,7 @@ WITH scored AS MATERIALIZED (
   SELECT * FROM scored_kinds($evaluator, $order_mode, $oracle, $faults)
 ), policies AS (
   SELECT DISTINCT policy, policy_name FROM scored
-), duos AS MATERIALIZED (
+), duos AS (
   SELECT x.policy AS policy_a, y.policy AS policy_b
   FROM policies AS x JOIN policies AS y ON x.policy <> y.policy
   WHERE CASE
@@ -66,35 +66,20 @@ WITH scored AS MATERIALIZED (
     counted(n, outcome = 'not_evaluated') AS not_evaluated,
     list(DISTINCT physics) AS physics
   FROM scored GROUP BY criterion, oracle, policy, suite, task
-), duo_kinds AS MATERIALIZED (  -- pairs of kinds that decide between two policies
-  SELECT
-    x.kind AS kind_a, y.kind AS kind_b, x.criterion, x.oracle, x.suite, x.task,
-    x.policy AS policy_a, y.policy AS policy_b, x.outcome AS outcome_a, y.outcome AS outcome_b
-  FROM scored AS x
-  JOIN scored AS y
-    ON y.criterion = x.criterion AND y.oracle IS NOT DISTINCT FROM x.oracle AND y.benchmark = x.benchmark
-    AND y.suite = x.suite AND y.task = x.task
-  JOIN duos AS d ON d.policy_a = x.policy AND d.policy_b = y.policy
-  WHERE x.outcome IN ('passed', 'failed') AND y.outcome IN ('passed', 'failed')
-), begun AS (
-  SELECT kind, start, CASE WHEN $faults THEN repetition ELSE clean_repetition END AS repetition
-  FROM outcomes
-  WHERE EXISTS (FROM duo_kinds)
-), met AS (  -- how often such kinds are from one start; a second run from it meets the other's second
-  SELECT x.kind AS kind_a, y.kind AS kind_b, count(*) AS n
-  FROM (FROM begun WHERE kind IN (SELECT kind_a FROM duo_kinds)) AS x
-  JOIN (FROM begun WHERE kind IN (SELECT kind_b FROM duo_kinds)) AS y
-    ON y.start = x.start AND y.repetition = x.repetition
-  GROUP BY x.kind, y.kind
 ), paired AS (
   SELECT
-    d.criterion, d.oracle, d.suite, d.task, d.policy_a, d.policy_b,
-    counted(n, true) AS n_pairs,
-    counted(n, outcome_a = 'passed' AND outcome_b = 'failed') AS only_a,
-    counted(n, outcome_a = 'failed' AND outcome_b = 'passed') AS only_b
-  FROM duo_kinds AS d JOIN met AS m ON m.kind_a = d.kind_a AND m.kind_b = d.kind_b
+    x.criterion, x.oracle, x.suite, x.task, x.policy AS policy_a, y.policy AS policy_b,
+    counted(m.n, true) AS n_pairs,
+    counted(m.n, x.outcome = 'passed' AND y.outcome = 'failed') AS only_a,
+    counted(m.n, x.outcome = 'failed' AND y.outcome = 'passed') AS only_b
+  FROM met AS m
+  JOIN scored AS x ON x.kind = m.kind_a
+  JOIN scored AS y
+    ON y.kind = m.kind_b AND y.criterion = x.criterion AND y.oracle IS NOT DISTINCT FROM x.oracle
+  WHERE m.with_faults = $faults
+    AND x.outcome IN ('passed', 'failed') AND y.outcome IN ('passed', 'failed')
   GROUP BY ALL
-), cells AS MATERIALIZED (  -- two policies, one task
+), cells AS (  -- two policies, one task
   SELECT
     d.policy_a, d.policy_b, k.criterion, k.suite, k.task, k.oracle,
     coalesce(x.episodes, 0) AS episodes_a,
@@ -128,7 +113,7 @@ WITH scored AS MATERIALIZED (
   FROM cells
   WHERE episodes_a > 0 AND episodes_b > 0
   WINDOW duo AS (PARTITION BY policy_a, policy_b, criterion)
-), compared AS MATERIALIZED (
+), compared AS (
   SELECT
     * EXCLUDE (episodes_a, episodes_b, physics),
     list_distinct(physics) AS physics, 0.0 AS mix_gap, false AS several_oracles, 0 AS is_total
@@ -148,7 +133,7 @@ WITH scored AS MATERIALIZED (
     count(*) > count(DISTINCT (suite, task)) AS several_oracles,
     1 AS is_total
   FROM shared GROUP BY policy_a, policy_b, criterion
-), measured AS MATERIALIZED (
+), measured AS (
   SELECT
     *,
     passed_a + failed_a AS n_a,

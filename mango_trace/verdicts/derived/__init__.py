@@ -18,16 +18,20 @@ import duckdb
 SCHEMA: Final = "derived"
 """Schema of the database that they are kept in."""
 
-DERIVED: Final = (
-    "listed", "starts", "kinds", "outcomes", "told", "located", "located_counts", "plans", "action_counts",
-    "sampled", "parted", "rule_counts",
+_PASSING: Final = ("joined", "numbered")
+"""What others are made from, and is not kept."""
+
+_MADE: Final = (
+    "listed", "starts", *_PASSING, "kinds", "outcomes", "met", "told", "located", "located_counts", "plans",
+    "action_counts", "sampled", "parted", "rule_counts",
 )  # fmt: skip
+"""In an order in which each is behind those that it is made from."""
+
+DERIVED: Final = tuple(name for name in _MADE if name not in _PASSING)
 """Names of the tables."""
 
 _MORE_BYTES: Final = 512 * 2**20
-
-_PASSING: Final = "joined"
-"""What some of them are made from, and is not kept."""
+"""Memory in which they are made, beside what is in use."""
 
 
 def has_kept(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -63,11 +67,11 @@ def make(connection: duckdb.DuckDBPyConnection, *, keep: bool) -> None:
         drop(connection)
         connection.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
         connection.execute(f"SET search_path = 'main,{SCHEMA}'").fetchall()
-    for name in DERIVED:
-        if name == "kinds":
-            connection.execute(f"CREATE TEMP TABLE {_PASSING} AS {_text(_PASSING)}").fetchall()
-        connection.execute(f"{create}{name} AS {_text(name)}").fetchall()
-    connection.execute(f"DROP TABLE {_PASSING}").fetchall()
+    for name in _MADE:
+        place = "CREATE TEMP TABLE " if name in _PASSING else create
+        connection.execute(f"{place}{name} AS {_text(name)}").fetchall()
+    for name in _PASSING:
+        connection.execute(f"DROP TABLE {name}").fetchall()
 
 
 @contextmanager
