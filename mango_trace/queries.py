@@ -9,8 +9,10 @@ A query is a file ``queries/NAME.sql``. Its header says everything a caller need
     -- column NAME -- what it holds; one line for every column, in order
     SELECT ... WHERE x = $NAME
 
-``queries/_shared.sql`` holds temporary macros that every query can use. To add a query, add a file:
-nothing else has to be changed.
+``queries/_shared.sql`` holds temporary macros that every query can use. They read the tables of
+``verdicts/schema.sql`` and those that are derived from them (``verdicts/derived``), which are small or in the
+order in which rows are listed; a query on those does not slow down with the number of traces. To add a
+query, add a file: nothing else has to be changed.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ _READ: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPL
 # Names that parameters stand for, so that a typing error is not answered with an empty table.
 _KNOWN: Final[dict[str, str]] = {
     "evaluator": "SELECT DISTINCT evaluator FROM runs",
-    "who": "SELECT DISTINCT who FROM told",
-    "sample": "SELECT DISTINCT sample FROM sampled",
+    "who": "SELECT DISTINCT who FROM labels",
+    "sample": "SELECT DISTINCT sample FROM samples",
     "meaning": "SELECT meaning FROM meanings()",
     "policy": "SELECT policy FROM kinds UNION SELECT policy_label FROM kinds",
 }
@@ -247,7 +249,8 @@ def run_query(database: Path | str, name: str, parameters: Mapping[str, Value] |
     """
     query = find_query(name)
     values = query.bind(parameters or {})
-    with _open(database, " ".join((query.sql, *_KNOWN.values()))) as connection:
+    known = [_KNOWN[_KNOWN_BY_PARAMETER[name]] for name in values if name in _KNOWN_BY_PARAMETER]
+    with _open(database, " ".join((query.sql, *known))) as connection:
         try:
             _check_names(connection, query, values)
             return _fetch(connection, query.sql, values)
@@ -293,12 +296,13 @@ def _open(database: Path | str, text: str) -> duckdb.DuckDBPyConnection:
     try:
         # A name in the SQL must never be taken for a variable of this program.
         connection.execute("SET python_enable_replacements = false").fetchall()
+        macros = _macros_in(text)
         derived.add_macros(connection)
         if derived.has_kept(connection):
-            connection.execute(f"SET search_path = 'main,{derived.SCHEMA}'").fetchall()
+            derived.read_kept(connection)
         else:  # an evaluation was interrupted
-            derived.make(connection, keep=False)
-        for macro in _macros_in(text):
+            derived.make(connection, " ".join((text, *macros)))
+        for macro in macros:
             connection.execute(macro).fetchall()
     except BaseException as error:
         connection.close()
@@ -322,7 +326,7 @@ def _macros_in(text: str) -> list[str]:
 
     To make all of them takes as long as many a query.
     """
-    needed = set(_WORD.findall(text))
+    needed = {word.lower() for word in _WORD.findall(text)}
     found: list[str] = []
     for name, statement in reversed(_shared().items()):  # a macro calls none that is made after it
         if name in needed:
@@ -434,10 +438,12 @@ def _read(text: str, kind: str) -> Value:
 
 
 def _check_names(connection: duckdb.DuckDBPyConnection, query: Query, values: Mapping[str, Value]) -> None:
-    """Refuse values that name what the database does not have."""
+    """Refuse values that name what the database does not have, or that nothing can have."""
     for name, value in values.items():
         if value == "":
             continue
+        if name == "limit" and int(value) < 0:
+            raise UsageError(f"parameter limit: {value} is no number of rows; 0 = all")
         if name == "order_mode" and value not in _ORDER_MODES:
             raise UnknownNameError("order_mode", str(value), _ORDER_MODES)
         if name == "oracle":

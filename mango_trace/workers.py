@@ -47,10 +47,15 @@ def each(
 
     Yields:
         Each item once with its result, as they come; ``None`` where the process was killed twice.
+
+    Raises:
+        RuntimeError: No process can be started.
     """
     waiting = list(reversed(items))
     while waiting:
         suspects = list((yield from _in_processes(work, waiting, min(workers, len(waiting)), _AHEAD)))
+        if len(suspects) + len(waiting) == len(items):
+            _see_that_one_starts()
         while suspects:
             for item in (yield from _in_processes(work, suspects, 1, 1)):
                 yield item, None
@@ -75,6 +80,18 @@ def _in_processes(
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     return ()
+
+
+def _see_that_one_starts() -> None:
+    """Tell processes that are killed from such that never begin."""
+    with worker_pool(1) as pool:
+        try:
+            pool.submit(os.getpid).result()
+        except BrokenProcessPool:
+            raise RuntimeError(
+                "no process can be started to work in; a script that asks for several workers must do so "
+                "under if __name__ == '__main__':, for each of them imports it"
+            ) from None
 
 
 def _follow_parent() -> None:

@@ -63,9 +63,11 @@ CREATE TEMP MACRO each_once(benchmark, suite, task, oracle) AS
 -- Quantile q of values of rows that each stand for several, as quantile_cont gives it: upto is how many of
 -- all n_all values are in rows up to this one, by value.
 CREATE TEMP MACRO counted_quantile(value, upto, n_all, q) AS
-  min(value) FILTER (upto > floor((n_all - 1) * q))
-  + (min(value) FILTER (upto > ceil((n_all - 1) * q)) - min(value) FILTER (upto > floor((n_all - 1) * q)))
-  * (max((n_all - 1) * q) - floor(max((n_all - 1) * q)));
+  min(value) FILTER (upto > floor((n_all - 1) * q::DOUBLE))
+  + (
+    min(value) FILTER (upto > ceil((n_all - 1) * q::DOUBLE))
+    - min(value) FILTER (upto > floor((n_all - 1) * q::DOUBLE))
+  ) * (max((n_all - 1) * q::DOUBLE) - floor(max((n_all - 1) * q::DOUBLE)));
 
 -- The number of rows that a list has at most, 0 = all.
 CREATE TEMP MACRO rows_of(wanted) AS CASE WHEN wanted > 0 THEN wanted ELSE 9223372036854775807 END;
@@ -83,7 +85,7 @@ CREATE TEMP MACRO chosen_evaluator(wanted) AS (
 
 -- Fine-grained oracles by name or by the beginning of their digest; several with commas, '' = all.
 CREATE TEMP MACRO chosen_oracles(wanted) AS TABLE
-  SELECT DISTINCT o.oracle, o.name AS oracle_name, o.n_actions AS oracle_actions
+  SELECT DISTINCT o.oracle
   FROM oracles AS o, unnest(string_split(wanted, ',')) AS given(text)
   WHERE o.kind = 'fine_grained'
     AND (wanted = '' OR trim(given.text) = o.name OR starts_with(o.oracle, trim(given.text)));
@@ -112,7 +114,7 @@ CREATE TEMP MACRO judged_kinds(wanted_evaluator, wanted_order, wanted_oracle) AS
   UNION ALL
   SELECT
     * REPLACE (
-      NULL AS oracle, NULL AS oracle_name, NULL AS place, NULL AS n_actions, NULL AS completed,
+      NULL AS oracle, NULL AS place, NULL AS n_actions, NULL AS completed,
       NULL AS once, NULL AS at_end, NULL AS held_k, NULL AS sequential, NULL AS any_order, NULL AS hold,
       NULL AS intervals, false AS has_verdict,
       CASE WHEN ended = 'error' OR status = 'error' THEN 'error' ELSE 'not_evaluated' END AS outcome

@@ -55,9 +55,9 @@ SELECT
     j.success_at_end
   ) AS outcome,
   CASE WHEN $meaning = 'success_held_k' THEN nullif(j.hold, 0) END AS hold,
-  j.first_failed_action, j.reason, j.horizon,
+  j.first_failed_action, j.reason, t.horizon,
   CASE
-    WHEN j.ended = 'truncated' OR j.horizon > t.n_steps - t.warmup_steps THEN j.horizon
+    WHEN j.ended = 'truncated' OR t.horizon > t.n_steps - t.warmup_steps THEN t.horizon
   END AS cap,
   j.physics,
   t.scene

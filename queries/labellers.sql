@@ -12,7 +12,7 @@
 WITH pairs AS (
   SELECT a.who AS first, b.who AS second, a.named AS named_1, b.named AS named_2, count(*) AS k
   FROM (FROM told WHERE is_latest AND is_shared) AS a
-  JOIN (FROM told WHERE is_latest AND is_shared) AS b ON a.trace = b.trace AND a.who < b.who
+  JOIN (FROM told WHERE is_latest AND is_shared) AS b ON a.trace_id = b.trace_id AND a.who < b.who
   GROUP BY ALL
 ), counts AS (
   SELECT first, second, counted(k, true) AS n, counted(k, named_1 = named_2) AS n_equal

@@ -30,7 +30,7 @@ WITH several AS (  -- kinds of tasks that several oracles judge
     ON y.benchmark = x.benchmark AND y.suite = x.suite AND y.task = x.task
     AND (coalesce(y.n_passed, 0) < coalesce(x.n_passed, 0)
       OR (coalesce(y.n_passed, 0) = coalesce(x.n_passed, 0) AND y.oracle > x.oracle))
-), met AS (  -- how often one trace has both
+), found AS (  -- how often one trace has both
   SELECT x.kind AS kind_x, y.kind AS kind_y, count(*) AS n
   FROM (SELECT trace, kind FROM outcomes WHERE kind IN (SELECT kind FROM several)) AS x
   JOIN (SELECT trace, kind FROM outcomes WHERE kind IN (SELECT kind FROM several)) AS y ON y.trace = x.trace
@@ -43,7 +43,7 @@ WITH several AS (  -- kinds of tasks that several oracles judge
     counted(n, outcome_x = 'failed' AND outcome_y = 'passed') AS only_other,
     counted(n, outcome_x = 'failed' AND outcome_y = 'failed') AS both_failed,
     counted(n, true) AS traces
-  FROM pairs AS p JOIN met AS m ON m.kind_x = p.kind_x AND m.kind_y = p.kind_y
+  FROM pairs AS p JOIN found AS m ON m.kind_x = p.kind_x AND m.kind_y = p.kind_y
   GROUP BY p.suite, p.task, p.oracle, p.other
 )
 SELECT

@@ -66,18 +66,28 @@ WITH scored AS MATERIALIZED (
     counted(n, outcome = 'not_evaluated') AS not_evaluated,
     list(DISTINCT physics) AS physics
   FROM scored GROUP BY criterion, oracle, policy, suite, task
+), pairs AS (
+  SELECT m.* FROM met AS m JOIN duos AS d ON d.policy_a = m.policy_a AND d.policy_b = m.policy_b
+  WHERE m.with_faults = $faults AND m.evaluator = chosen_evaluator($evaluator)
+), met_by AS (
+  SELECT
+    'benchmark_success_once' AS criterion, NULL AS oracle, suite, task, policy_a, policy_b,
+    once_a AS a, once_b AS b, n
+  FROM pairs WHERE is_only AND order_mode = 'report'
+  UNION ALL
+  SELECT 'benchmark_success_at_end', NULL, suite, task, policy_a, policy_b, at_end_a, at_end_b, n
+  FROM pairs WHERE is_only AND order_mode = 'report'
+  UNION ALL
+  SELECT 'fine_grained', short_digest(oracle), suite, task, policy_a, policy_b, outcome_a, outcome_b, n
+  FROM pairs WHERE order_mode = $order_mode AND oracle IN (SELECT oracle FROM chosen_oracles($oracle))
 ), paired AS (
   SELECT
-    x.criterion, x.oracle, x.suite, x.task, x.policy AS policy_a, y.policy AS policy_b,
-    counted(m.n, true) AS n_pairs,
-    counted(m.n, x.outcome = 'passed' AND y.outcome = 'failed') AS only_a,
-    counted(m.n, x.outcome = 'failed' AND y.outcome = 'passed') AS only_b
-  FROM met AS m
-  JOIN scored AS x ON x.kind = m.kind_a
-  JOIN scored AS y
-    ON y.kind = m.kind_b AND y.criterion = x.criterion AND y.oracle IS NOT DISTINCT FROM x.oracle
-  WHERE m.with_faults = $faults
-    AND x.outcome IN ('passed', 'failed') AND y.outcome IN ('passed', 'failed')
+    criterion, oracle, suite, task, policy_a, policy_b,
+    counted(n, true) AS n_pairs,
+    counted(n, a = 'passed' AND b = 'failed') AS only_a,
+    counted(n, a = 'failed' AND b = 'passed') AS only_b
+  FROM met_by
+  WHERE a IN ('passed', 'failed') AND b IN ('passed', 'failed')
   GROUP BY ALL
 ), cells AS (  -- two policies, one task
   SELECT

@@ -18,36 +18,31 @@
 -- column premises -- the premises that fail
 -- column unreadable -- episodes that could not be read; not among the others
 -- column warnings -- what to know before the rates of this row are used
-WITH kinds_of_start AS MATERIALIZED (
+WITH begun AS MATERIALIZED (
   SELECT
-    *,
-    status = 'ok' AS is_readable,
-    ended = 'truncated' AND success_once <> 'passed' AND horizon > 0 AND horizon < longest_demonstration
-      AS is_short
-  FROM goal_kinds($evaluator)
+    k.suite, k.task, k.policy_label AS policy, k.ended, k.status = 'ok' AS is_readable, c.* EXCLUDE (kind),
+    k.ended = 'truncated' AND k.success_once <> 'passed' AND c.horizon > 0
+      AND c.horizon < c.longest_demonstration AS is_short
+  FROM start_counts AS c JOIN goal_kinds($evaluator) AS k ON k.kind = c.kind
 ), summed AS (
   SELECT
-    suite, task, policy_label AS policy,
+    suite, task, policy,
     counted(n, is_readable) AS episodes,
     counted(n, is_readable AND ended = 'truncated') AS truncated,
     counted(n, is_readable AND is_short) AS truncated_short,
     min(horizon) FILTER (is_readable AND is_short) AS shortest_cut,
     max(longest_demonstration) AS longest_demonstration,
     counted(n, is_readable AND len(premise_violations) > 0) AS premise_violations,
-    coalesce(list_sort(list_distinct(flatten(list(premise_violations)))), []) AS premises,
+    coalesce(list_sort(list_distinct(flatten(list(DISTINCT premise_violations)))), []) AS premises,
     counted(n, NOT is_readable) AS unreadable
-  FROM kinds_of_start GROUP BY suite, task, policy_label
-), begun AS (
-  SELECT DISTINCT k.suite, k.task, k.policy_label AS policy, o.start
-  FROM (SELECT DISTINCT kind, start FROM outcomes) AS o
-  JOIN kinds_of_start AS k ON k.kind = o.kind
-  WHERE k.is_readable
+  FROM begun GROUP BY suite, task, policy
 ), distinct_starts AS (
   SELECT
     b.suite, b.task, b.policy,
     count(DISTINCT s.initial_state) AS distinct_initial_states,
     count(DISTINCT s.init_state_id) AS distinct_init_ids
-  FROM begun AS b JOIN starts AS s ON s.start = b.start
+  FROM (SELECT DISTINCT suite, task, policy, start FROM begun WHERE is_readable) AS b
+  JOIN starts AS s ON s.start = b.start
   GROUP BY b.suite, b.task, b.policy
 ), both_counts AS (
   SELECT

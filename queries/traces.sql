@@ -45,14 +45,14 @@ SELECT
   j.outcome AS verdict,
   j.success_once AS benchmark_success_once,
   j.success_at_end AS benchmark_success_at_end,
-  j.live_success, j.first_success, j.completed, j.n_actions, j.first_failed_action, j.reason,
+  t.live_success, j.first_success, j.completed, j.n_actions, j.first_failed_action, j.reason,
   j.stopped_at, j.violations AS ordering_violations, t.n_states, j.ended,
   j.ended = 'truncated' AS truncated,
-  CASE WHEN j.ended = 'truncated' THEN j.horizon END AS cap,
-  j.longest_demonstration,
+  CASE WHEN j.ended = 'truncated' THEN t.horizon END AS cap,
+  t.longest_demonstration,
   j.ended = 'truncated' AND j.success_once <> 'passed'
-    AND j.horizon > 0 AND j.horizon < j.longest_demonstration AS truncated_short,
-  j.premise_violations, t.undetermined_states,
+    AND t.horizon > 0 AND t.horizon < t.longest_demonstration AS truncated_short,
+  t.premise_violations, t.undetermined_states,
   coalesce(t.status_error, t.ended_error, j.error) AS error
 FROM page AS j JOIN listed AS t ON t.trace = j.trace
 ORDER BY j.trace, j.oracle

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from ctypes import byref, c_int64, create_string_buffer
 from functools import wraps
 from threading import Lock
-from types import NoneType
+from types import FunctionType, NoneType
 from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from mango_trace.jit.keeping import load, save
 from mango_trace.jit.linking import link
@@ -74,7 +77,8 @@ def _native(function: Callable[..., Any]) -> Callable[[tuple[Any, ...]], Any]:
 def _linked(function: Callable[..., Any], signature: Signature) -> Callable[..., int]:
     """What is kept of a loop if it can be used, else what the compiler makes of it now."""
     symbol = f"{function.__module__}.{function.__qualname__}"
-    kept = load(symbol)
+    name = f"{symbol}-{_fingerprint(function, signature)}"
+    kept = load(name)
     if kept is not None:
         try:
             return link(kept, symbol)
@@ -84,5 +88,25 @@ def _linked(function: Callable[..., Any], signature: Signature) -> Callable[...,
 
     made = object_code(function, signature, _callable, symbol)
     code = link(made, symbol)
-    save(symbol, made)
+    save(name, made)
     return code
+
+
+def _fingerprint(function: Callable[..., Any], signature: Signature) -> str:
+    """Digest of what is compiled, as it is in this process: its sources may have changed since."""
+    digest = hashlib.sha256(repr(signature.parameters).encode())
+    waiting, seen = [function], set()
+    while waiting:
+        one = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        code = one.__code__
+        digest.update(repr((code.co_code, code.co_consts, code.co_names)).encode())
+        for name in code.co_names:
+            value = one.__globals__.get(name)
+            if isinstance(value, FunctionType) and value in _callable:
+                waiting.append(_callable[value].function)
+            elif isinstance(value, (int, float, np.generic)):
+                digest.update(repr((name, value)).encode())
+    return digest.hexdigest()[:16]

@@ -117,7 +117,7 @@ class Batch:
 
     def joined(self, component: str) -> Floats:
         """A component of all traces, ``(T, width)``."""
-        return np.concatenate([trace.states[component] for trace in self._traces])
+        return np.concatenate([trace.states[component] for trace in self._traces], dtype=np.float64)
 
     @cached_property
     def poses(self) -> Poses:

@@ -55,7 +55,8 @@ def check_states(
         The valid states and the problems.
     """
     starts = np.asarray(quaternions, dtype=np.intp)
-    if mocap is None and _sound(starts, np.ascontiguousarray(time), np.ascontiguousarray(qpos)):
+    time, qpos = (np.ascontiguousarray(values, dtype=np.float64) for values in (time, qpos))
+    if mocap is None and _sound(starts, time, qpos):
         return Validity(np.ones(len(time), dtype=np.bool_), ())
     problems: list[str] = []
     components = [time[:, None], qpos, *(mocap or ())]

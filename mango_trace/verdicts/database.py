@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -61,7 +61,6 @@ class VerdictDatabase:
                 self._write("INSERT INTO meta VALUES ('schema_version', ?)", [str(SCHEMA_VERSION)])
         _check_version(self._con, self.path)
         derived.add_macros(self._con)
-        self._has_derived = derived.has_kept(self._con)
         filled = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (FROM {name})" for name in _KEYS)
         found = {str(row[0]) for row in self._con.sql(filled).fetchall()}
         # For tables that were empty: the first keys of what was written since.
@@ -78,7 +77,7 @@ class VerdictDatabase:
         run = max((int(number) for number, _ in runs), default=0) + 1
         with self._transaction():
             if evaluator not in [known for _, known in runs]:
-                self._drop_derived()
+                derived.drop(self._con)
             self._write(
                 "INSERT INTO runs (run, evaluator, mujoco, order_mode, started) VALUES (?, ?, ?, ?, ?)",
                 [run, evaluator, mujoco, order_mode, datetime.now(UTC).replace(tzinfo=None)],
@@ -87,24 +86,21 @@ class VerdictDatabase:
 
     def finish_run(self, run: int, n_traces: int, n_errors: int) -> None:
         """Note that an evaluation is done, and keep what queries read joined and counted."""
-        if not self._has_derived:
-            try:
-                with derived.sparing_memory(self._con), self._transaction():
-                    derived.make(self._con, keep=True)
-            except duckdb.OutOfMemoryException:  # what cannot go to the disk is more than was spared
-                with self._transaction():
-                    derived.make(self._con, keep=True)
-            self._has_derived = True
         self._write(
             "UPDATE runs SET finished = ?, n_traces = ?, n_errors = ? WHERE run = ?",
             [datetime.now(UTC).replace(tzinfo=None), n_traces, n_errors, run],
         )
+        if not derived.has_kept(self._con):
+            try:
+                with derived.sparing_memory(self._con):
+                    self._keep_derived()
+            except duckdb.OutOfMemoryException:  # what cannot go to the disk is more than was spared
+                with suppress(duckdb.OutOfMemoryException, duckdb.IOException):  # readers make them, then
+                    self._keep_derived()
 
-    def _drop_derived(self) -> None:
-        """Drop what was joined and counted, since a row of it may change now."""
-        if self._has_derived:
-            derived.drop(self._con)
-            self._has_derived = False
+    def _keep_derived(self) -> None:
+        with self._transaction():
+            derived.keep(self._con)
 
     def note_problem(self, run: int, subject: str, message: str) -> None:
         """Store what was wrong with the input."""
@@ -122,7 +118,7 @@ class VerdictDatabase:
                 parts.setdefault(name, []).append(table)
         with self._transaction():
             if parts:
-                self._drop_derived()
+                derived.drop(self._con)
             for name, pieces in parts.items():
                 columns = ", ".join(TABLES[name].names)
                 matches = " AND ".join(f"{name}.{key} = new_rows.{key}" for key in _KEYS[name])
@@ -181,7 +177,7 @@ class VerdictDatabase:
         self._written.pop("samples", None)  # from now on its rows are not only those of commits
         with self._transaction():
             if there != wanted:
-                self._drop_derived()
+                derived.drop(self._con)
             self._for_each(
                 "DELETE FROM samples USING given "
                 "WHERE samples.trace_id = given.trace_id AND samples.sample = given.sample",

@@ -36,6 +36,8 @@ _README: Final = (
     "peak memory, 100000 traces",
     "evaluate as a command, cold",
     "recording, commit included",
+    "query agreement",
+    "query policies",
 )
 
 

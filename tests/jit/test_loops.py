@@ -186,7 +186,10 @@ def test_an_error_in_a_loop_is_never_overlooked():
 
 PROGRAM = """
 import sys
+from pathlib import Path
 import numpy as np
+from mango_trace.jit import keeping
+keeping._folders = lambda: (Path(sys.argv[1], "compiled"),)  # and not what this machine has already
 from mango_trace.signals.validity import _sound
 print(_sound(np.zeros(1, np.intp), np.arange(3.0), np.ones((3, 4))), "numba" in sys.modules)
 """
@@ -194,8 +197,8 @@ print(_sound(np.zeros(1, np.intp), np.arange(3.0), np.ones((3, 4))), "numba" in 
 
 def start(cache: Path, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment},
+        [sys.executable, "-c", PROGRAM, str(cache)],
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -222,7 +225,7 @@ def test_two_processes_compile_at_once(tmp_path):
 def test_what_cannot_be_used_is_compiled_again(tmp_path, monkeypatch):
     assert said(start(tmp_path)) == "True True"
     (path,) = tmp_path.glob("*/*.loop")
-    monkeypatch.setattr(keeping, "kept_in", lambda: path.parent)
+    monkeypatch.setattr(keeping, "_folders", lambda: (path.parent,))
     whole = keeping.load(path.stem)
     for broken in (b"", b"no object file", whole[: len(whole) // 2]):  # whose checksums are right
         keeping.save(path.stem, broken)
@@ -237,3 +240,22 @@ def test_without_a_compiler_the_plain_function_runs(tmp_path):
     """numba's own switch, for a debugger."""
     assert said(start(tmp_path, NUMBA_DISABLE_JIT="1")) == "True False"
     assert not list(tmp_path.glob("*/*"))
+
+
+def test_what_a_process_has_in_memory_is_what_its_code_is_kept_for(monkeypatch):
+    """Its sources may have changed on disk since it read them."""
+    from mango_trace.jit import loops
+    from mango_trace.jit.signature import Signature
+
+    def first(number: int) -> int:
+        return number + LIMIT
+
+    def second(number: int) -> int:
+        return number - LIMIT
+
+    monkeypatch.setitem(globals(), "LIMIT", 1)
+    before = loops._fingerprint(first, Signature(first))
+    assert loops._fingerprint(first, Signature(first)) == before
+    assert loops._fingerprint(second, Signature(second)) != before
+    monkeypatch.setitem(globals(), "LIMIT", 2)
+    assert loops._fingerprint(first, Signature(first)) != before

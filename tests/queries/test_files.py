@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mango_trace.errors import BadInputError, UnknownNameError, UsageError
-from mango_trace.queries import find_query, parse_query, query_names, run_query
+from mango_trace.queries import find_query, parse_query, query_names, run_query, run_sql
 from mango_trace.shipped import shipped
+from mango_trace.verdicts import derived
 
 HEADER = "-- Title\n-- answers: It\n-- parameter k BIGINT 3 -- how many\n-- column n -- number\n"
 
@@ -94,6 +96,8 @@ def test_unknown_names_say_what_exists(book) -> None:
         run_query(database, "agreement", {"evaluator": "9"})
     with pytest.raises(UnknownNameError, match="report, strict"):
         run_query(database, "agreement", {"order_mode": "loose"})
+    with pytest.raises(UsageError, match="-1 is no number of rows; 0 = all"):
+        run_query(database, "traces", {"limit": -1})
     with pytest.raises(UnknownNameError, match="pi@1"):
         run_query(database, "policies", {"a": "zz"})
 
@@ -103,3 +107,15 @@ def test_shipped_folders() -> None:
     assert shipped("oracles").is_dir()
     with pytest.raises(UnknownNameError, match="queries"):
         shipped("query")
+
+
+@pytest.mark.parametrize("name", query_names())
+def test_no_query_hides_a_derived_table(name: str) -> None:
+    named = re.findall(r"(\w+) AS (?:MATERIALIZED )?\(", find_query(name).sql)
+    assert not set(named) & set(derived.DERIVED)
+
+
+def test_names_of_macros_have_no_case(book) -> None:
+    book.judged("t1", "passed", "passed")
+    database = book.close()
+    assert run_sql(database, "SELECT RATIO(1, 2) AS r, * FROM Goal_Kinds('')").rows[0][0] == 0.5

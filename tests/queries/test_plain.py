@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from mango_trace.queries import find_query, query_names, run_query
+from mango_trace.queries import Result, find_query, query_names, run_query
 from mango_trace.verdicts import derived
 from tests.book import EVALUATOR, ORACLE
 from tests.random_book import OTHER_EVALUATOR, RandomBook
@@ -42,7 +42,7 @@ def asked(name: str, count: int) -> Iterator[dict[str, Any]]:
     yield from random.Random(name).sample(every[1:], min(count, len(every) - 1))
 
 
-def plain(database: Path, name: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+def plain(database: Path, name: str, parameters: dict[str, Any]) -> Result:
     """What the plain query gives."""
     file = PLAIN / f"{name}.sql"
     text = file.read_text() if file.exists() else find_query(name).sql
@@ -50,8 +50,8 @@ def plain(database: Path, name: str, parameters: dict[str, Any]) -> list[tuple[A
     given = {key: value for key, value in find_query(name).bind(parameters).items() if f"${key}" in text}
     with duckdb.connect(str(database), read_only=True) as connection:
         connection.execute((PLAIN / "_shared.sql").read_text()).fetchall()
-        rows: list[tuple[Any, ...]] = connection.execute(text, given or None).fetchall()
-    return rows[:limit]
+        table = connection.sql(text, params=given or None).to_arrow_table()
+    return Result(table.slice(0, limit))
 
 
 def alike(value: Any, other: Any) -> bool:
@@ -64,10 +64,10 @@ def alike(value: Any, other: Any) -> bool:
 def check(database: Path, count: int) -> None:
     for name in query_names():
         for parameters in asked(name, count):
-            found = run_query(database, name, parameters).rows
-            expected = plain(database, name, parameters)
-            assert len(found) == len(expected), (name, parameters)
-            for row, wanted in zip(found, expected, strict=True):
+            found, expected = run_query(database, name, parameters), plain(database, name, parameters)
+            assert found.arrow.schema.types == expected.arrow.schema.types, name
+            assert len(found.rows) == len(expected.rows), (name, parameters)
+            for row, wanted in zip(found.rows, expected.rows, strict=True):
                 assert all(map(alike, row, wanted)), (name, parameters)
 
 

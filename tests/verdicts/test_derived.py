@@ -27,7 +27,7 @@ def judged(book: Book) -> Path:
 def test_an_evaluation_that_ends_keeps_them(judged: Path) -> None:
     assert has_kept(judged)
     with open_read_only(judged) as connection:
-        tables = f"SELECT table_name FROM duckdb_tables() WHERE schema_name = '{derived.SCHEMA}'"
+        tables = f"SELECT table_name FROM duckdb_tables() WHERE schema_name = '{derived.schema()}'"
         found = connection.sql(tables)
         assert sorted(row[0] for row in found.fetchall()) == sorted(derived.DERIVED)
 
@@ -79,9 +79,33 @@ def test_a_commit_that_fails_leaves_them_as_the_rows(judged: Path, tmp_path: Pat
     with VerdictDatabase(judged) as database:
         with pytest.raises(duckdb.ConstraintException):
             database.commit([broken.rows.to_arrow()])
-        database.finish_run(database.start_run(EVALUATOR, "3.3.7", "report"), 1, 0)
+        assert derived.has_kept(database.connection)
+        whole = Book(tmp_path / "whole.duckdb")
+        whole.judged("t3", "passed", "passed")
+        database.commit([whole.rows.to_arrow()])
+    assert not has_kept(judged)
+    assert [row["n"] for row in run_query(judged, "agreement").records()] == [2, 2]
+
+
+def test_those_of_another_version_are_not_read(judged: Path) -> None:
+    with duckdb.connect(str(judged)) as connection:
+        derived.drop(connection)
+        connection.execute("CREATE SCHEMA derived_0").fetchall()
+        connection.execute("CREATE TABLE derived_0.kinds (kind INTEGER)").fetchall()
+    assert run_query(judged, "agreement").records()[0]["n"] == 1
+    with VerdictDatabase(judged) as database:
+        database.finish_run(1, 1, 0)
+        schemas = database.connection.sql("SELECT schema_name FROM duckdb_schemas()").fetchall()
     assert has_kept(judged)
-    assert [row["n"] for row in run_query(judged, "agreement").records()] == [1, 1]
+    assert ("derived_0",) not in schemas
+
+
+def test_a_reader_makes_no_more_than_is_asked(judged: Path) -> None:
+    with duckdb.connect(str(judged)) as connection:
+        derived.drop(connection)
+    asked = "SELECT table_name FROM duckdb_tables() WHERE temporary"
+    assert run_sql(judged, asked).rows == ()
+    assert run_sql(judged, f"{asked} -- sampled").rows == (("listed",), ("sampled",))
 
 
 def test_a_reader_makes_them_for_itself_alone(judged: Path) -> None:
@@ -97,9 +121,9 @@ def test_a_reader_makes_what_is_kept(tmp_path: Path, seed: int) -> None:
     path = RandomBook(tmp_path / "v.duckdb", seed).close()
     with open_read_only(path) as connection:
         derived.add_macros(connection)
-        derived.make(connection, keep=False)
+        derived.make(connection, " ".join(derived.DERIVED))
         for name in derived.DERIVED:
-            kept = connection.sql(f"FROM {derived.SCHEMA}.{name} ORDER BY ALL").fetchall()
+            kept = connection.sql(f"FROM {derived.schema()}.{name} ORDER BY ALL").fetchall()
             assert kept == connection.sql(f"FROM temp.{name} ORDER BY ALL").fetchall(), name
 
 

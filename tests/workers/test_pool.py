@@ -42,3 +42,21 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     while any(map(alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, workers))
+
+
+UNGUARDED = """
+from mango_trace.workers import each
+
+print(list(each(abs, [1, 2, 3], workers=2)))
+"""
+
+
+def test_a_script_that_its_own_processes_would_run_again_is_told(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.rstrip().rpartition("\n")[2].startswith("RuntimeError: no process can be started")
+    assert "if __name__ == '__main__':" in done.stderr.rstrip().rpartition("\n")[2]

@@ -7,6 +7,8 @@ they are right. Where they are not, because an evaluation was interrupted, a rea
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,15 +17,15 @@ from typing import Final
 
 import duckdb
 
-SCHEMA: Final = "derived"
-"""Schema of the database that they are kept in."""
+_PREFIX: Final = "derived"
+"""What the name of the schema begins with, in any version."""
 
 _PASSING: Final = ("joined", "numbered")
 """What others are made from, and is not kept."""
 
 _MADE: Final = (
-    "listed", "starts", *_PASSING, "kinds", "outcomes", "met", "told", "located", "located_counts", "plans",
-    "action_counts", "sampled", "parted", "rule_counts",
+    "listed", "starts", *_PASSING, "kinds", "outcomes", "met", "start_counts", "told", "located",
+    "located_counts", "plans", "action_counts", "sampled", "parted", "rule_counts",
 )  # fmt: skip
 """In an order in which each is behind those that it is made from."""
 
@@ -33,15 +35,34 @@ DERIVED: Final = tuple(name for name in _MADE if name not in _PASSING)
 _MORE_BYTES: Final = 512 * 2**20
 """Memory in which they are made, beside what is in use."""
 
+_WORD: Final = re.compile(r"\w+")
+
+
+@cache
+def schema() -> str:
+    """Schema of the database that they are kept in: it tells what SQL they are made by."""
+    texts = "".join(_text(name) for name in ("_macros", *_MADE))
+    return f"{_PREFIX}_{hashlib.sha256(texts.encode()).hexdigest()[:8]}"
+
 
 def has_kept(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the tables are in the file."""
-    return bool(
-        connection.sql(
-            "SELECT 1 FROM duckdb_schemas() WHERE database_name = current_database() AND schema_name = $name",
-            params={"name": SCHEMA},
-        ).fetchall()
-    )
+    """Whether the tables are in the file, as this version makes them."""
+    return schema() in _schemas(connection)
+
+
+def read_kept(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a connection find the tables that are in the file."""
+    connection.execute(f"SET search_path = 'main,{schema()}'").fetchall()
+
+
+def _schemas(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Schemas with such tables, of whatever version."""
+    found = connection.sql(
+        "SELECT schema_name FROM duckdb_schemas() "
+        "WHERE database_name = current_database() AND starts_with(schema_name, $prefix)",
+        params={"prefix": _PREFIX},
+    ).fetchall()
+    return [str(row[0]) for row in found]
 
 
 def add_macros(connection: duckdb.DuckDBPyConnection) -> None:
@@ -51,27 +72,44 @@ def add_macros(connection: duckdb.DuckDBPyConnection) -> None:
 
 def drop(connection: duckdb.DuckDBPyConnection) -> None:
     """Drop the tables from the file, in the transaction that is open."""
-    connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE").fetchall()
+    for name in _schemas(connection):
+        connection.execute(f"DROP SCHEMA {name} CASCADE").fetchall()
 
 
-def make(connection: duckdb.DuckDBPyConnection, *, keep: bool) -> None:
-    """Make the tables, in the transaction that is open, if one is.
+def keep(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables in the file, in the transaction that is open.
 
     Args:
         connection: With the macros.
-        keep: Whether to keep them in the file; else they go with the connection.
     """
-    create = "CREATE TEMP TABLE "
-    if keep:
-        create = f"CREATE TABLE {SCHEMA}."
-        drop(connection)
-        connection.execute(f"CREATE SCHEMA {SCHEMA}").fetchall()
-        connection.execute(f"SET search_path = 'main,{SCHEMA}'").fetchall()
-    for name in _MADE:
-        place = "CREATE TEMP TABLE " if name in _PASSING else create
-        connection.execute(f"{place}{name} AS {_text(name)}").fetchall()
-    for name in _PASSING:
-        connection.execute(f"DROP TABLE {name}").fetchall()
+    drop(connection)
+    connection.execute(f"CREATE SCHEMA {schema()}").fetchall()
+    read_kept(connection)
+    try:
+        for name in _MADE:
+            create = "CREATE TEMP TABLE " if name in _PASSING else f"CREATE TABLE {schema()}."
+            connection.execute(f"{create}{name} AS {_text(name)}").fetchall()
+        for name in _PASSING:
+            connection.execute(f"DROP TABLE {name}").fetchall()
+    finally:
+        connection.execute("RESET search_path").fetchall()
+
+
+def make(connection: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Make the tables that some SQL names, and those that these are made from; they go with the connection.
+
+    Args:
+        connection: With the macros.
+        text: The SQL.
+    """
+    needed = {word.lower() for word in _WORD.findall(text)}
+    names = []
+    for name in reversed(_MADE):
+        if name in needed:
+            needed.update(_WORD.findall(_text(name)))
+            names.append(name)
+    for name in reversed(names):
+        connection.execute(f"CREATE TEMP TABLE {name} AS {_text(name)}").fetchall()
 
 
 @contextmanager

@@ -7,19 +7,22 @@ WITH evaluators AS (
   SELECT evaluator FROM runs
   UNION SELECT evaluator FROM verdicts
   UNION SELECT evaluator FROM end_state
-  UNION SELECT '' WHERE NOT EXISTS (FROM verdicts) AND NOT EXISTS (FROM end_state)  -- nobody judged yet
+  UNION SELECT '' WHERE NOT EXISTS (  -- no run has left anything yet
+    FROM runs WHERE evaluator IN (SELECT evaluator FROM verdicts UNION SELECT evaluator FROM end_state))
 ), ways AS (
   SELECT evaluator, 'report' AS order_mode FROM evaluators
   UNION SELECT evaluator, order_mode FROM verdicts
 ), fine_grained AS (
-  SELECT v.*, o.name AS oracle_name
-  FROM verdicts AS v JOIN oracles AS o ON o.oracle = v.oracle
+  SELECT v.* FROM verdicts AS v JOIN oracles AS o ON o.oracle = v.oracle
   WHERE o.kind = 'fine_grained'
+), goals AS (  -- a trace has one, unless its task's goal was read otherwise by the same evaluator
+  SELECT * FROM end_state
+  QUALIFY row_number() OVER (PARTITION BY trace_id, evaluator ORDER BY oracle) = 1
 ), of_task AS (
   SELECT *, row_number() OVER (
     PARTITION BY benchmark, suite, task, evaluator, order_mode ORDER BY oracle)::INTEGER AS place
   FROM (
-    SELECT DISTINCT t.benchmark, t.suite, t.task, v.evaluator, v.order_mode, v.oracle, v.oracle_name
+    SELECT DISTINCT t.benchmark, t.suite, t.task, v.evaluator, v.order_mode, v.oracle
     FROM fine_grained AS v JOIN listed AS t ON t.trace_id = v.trace_id
   )
 )
@@ -28,12 +31,10 @@ SELECT
   struct_pack(
     benchmark := t.benchmark, suite := t.suite, task := t.task,
     evaluator := w.evaluator, order_mode := w.order_mode,
-    oracle := o.oracle, oracle_name := o.oracle_name, place := o.place,
+    oracle := o.oracle, place := o.place,
     policy := t.policy, policy_label := t.policy_label, has_fault := t.fault IS NOT NULL,
     physics := coalesce(t.mujoco_recorded, 'unknown'), status := t.status, ended := t.ended,
-    horizon := t.horizon, longest_demonstration := t.longest_demonstration,
-    live_success := t.live_success, source_label := t.source_label,
-    premise_violations := t.premise_violations,
+    source_label := t.source_label,
     outcome := CASE
       WHEN t.ended = 'error' OR t.status = 'error' THEN 'error'
       ELSE coalesce(v.outcome, 'not_evaluated')
@@ -62,4 +63,4 @@ LEFT JOIN of_task AS o
 LEFT JOIN fine_grained AS v
   ON v.trace_id = t.trace_id AND v.oracle = o.oracle AND v.evaluator = w.evaluator
   AND v.order_mode = w.order_mode
-LEFT JOIN end_state AS e ON e.trace_id = t.trace_id AND e.evaluator = w.evaluator
+LEFT JOIN goals AS e ON e.trace_id = t.trace_id AND e.evaluator = w.evaluator

@@ -1,5 +1,5 @@
 -- Rows of joined, each with the number of its kind, in the order in which traces are listed.
 SELECT j.* EXCLUDE (what), k.kind
 FROM joined AS j
-JOIN numbered AS k ON k.what = j.what
+JOIN numbered AS k ON k.what IS NOT DISTINCT FROM j.what
 ORDER BY j.trace, k.kind
