@@ -10,9 +10,10 @@ A query is a file ``queries/NAME.sql``. Its header says everything a caller need
     SELECT ... WHERE x = $NAME
 
 ``queries/_shared.sql`` holds temporary macros that every query can use. They read the tables of
-``verdicts/schema.sql`` and those that are derived from them (``verdicts/derived``), which are small or in the
-order in which rows are listed; a query on those does not slow down with the number of traces. To add a
-query, add a file: nothing else has to be changed.
+``verdicts/schema.sql`` and those that are derived from them (``verdicts/derived``), of which each file says
+what it holds; a query should count kinds rather than traces, where it can. No common table expression may
+have the name of a derived table: the macros would read it instead. To add a query, add a file: nothing else
+has to be changed.
 """
 
 from __future__ import annotations

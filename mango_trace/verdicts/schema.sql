@@ -130,9 +130,8 @@ CREATE TABLE IF NOT EXISTS actions (
   longest_run INTEGER NOT NULL,
   held_at_end BOOLEAN NOT NULL,
   ordering_violation BOOLEAN,            -- NULL: undetermined
-  too_early_at INTEGER,
-  PRIMARY KEY (trace_id, oracle, evaluator, order_mode, action)
-);
+  too_early_at INTEGER
+);  -- no primary key: its index would stay in memory; rows come with those of verdicts, which have one
 
 -- Run-length truth of every monitor, so that other thresholds and orders can be asked in SQL.
 CREATE TABLE IF NOT EXISTS intervals (
@@ -142,7 +141,7 @@ CREATE TABLE IF NOT EXISTS intervals (
   first_state INTEGER NOT NULL,
   last_state INTEGER NOT NULL,           -- inclusive
   truth VARCHAR NOT NULL                 -- false, undetermined or true
-);  -- no primary key: its index would stay in memory, and this table has most rows of all
+);  -- no primary key, as of actions
 
 -- Ground truth from people or injected faults.
 CREATE TABLE IF NOT EXISTS labels (

@@ -1,7 +1,7 @@
 -- One row a trace, evaluator, order and oracle of the trace's task, with the benchmark's goal beside it.
 -- An oracle is of a task if the evaluator judged any trace of the task by it in this order; of a task that
--- has none, each trace has one row without an oracle. What takes few values is
--- in one column, what: it makes the kind of the row.
+-- has none, each trace has one row without an oracle. What takes few values is in one column, what: it makes
+-- the kind of the row.
 -- A recording that broke says nothing about the policy: its outcome is error, never failed.
 WITH evaluators AS (
   SELECT evaluator FROM runs
