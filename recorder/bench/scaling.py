@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ from recorder.bench.measurements import Measurement, in_turns
 _GROUP = "scaling"
 _START = "start"
 _SIZES: Final = (1_000, 10_000, 100_000)
+_AT_ONCE: Final = 10_000
 _COLD_TRACES: Final = 100
 _COLD_TURNS: Final = 5
 _STARTED: Final = """
@@ -59,6 +61,8 @@ def scaling(root: Path) -> Iterator[Measurement]:
             multiply(root, copy, size)
             for workers in (1, 2) if size == _SIZES[-1] else (1,):
                 found[size, workers] = _evaluate(copy, Path(temporary) / "v.duckdb", workers)
+            if size == _AT_ONCE:
+                both = two_at_once(copy, Path(temporary))
     start, few = found[_COLD_TRACES, 1].seconds, _SIZES[0]
     # What a command takes in any case is left out: its time for some traces is taken off.
     cost = {
@@ -78,6 +82,11 @@ def scaling(root: Path) -> Iterator[Measurement]:
     yield Measurement(
         group=_GROUP, what=f"2 workers, {_SIZES[-1]} traces", value=two.seconds, unit="s",
         compared_with="times faster than 1 worker", ratio=one.seconds / two.seconds,
+    )  # fmt: skip
+    yield Measurement(
+        group=_GROUP, what=f"2 commands at once, {_AT_ONCE} traces each, 1 worker: what this machine gives",
+        value=both, unit="s", compared_with="times the work of 1 command in its time",
+        ratio=2 * found[_AT_ONCE, 1].seconds / both,
     )  # fmt: skip
 
 
@@ -143,6 +152,13 @@ def _evaluate(root: Path, database: Path, workers: int) -> _Run:
     started = time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     return _Run(time.perf_counter() - started, float(done.stdout.split()[-1]))
+
+
+def two_at_once(root: Path, folder: Path) -> float:
+    """Seconds until two evaluations with one worker each are done that start at once."""
+    with ThreadPoolExecutor(2) as pool:
+        databases = (folder / "a.duckdb", folder / "b.duckdb")
+        return max(pool.map(lambda database: _evaluate(root, database, 1).seconds, databases))
 
 
 def _command(root: Path, database: Path) -> float:
