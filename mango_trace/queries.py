@@ -50,7 +50,6 @@ _SHARED: Final = "_shared.sql"
 _PARAMETER: Final = re.compile(r"parameter (\w+) (\w+) ('(?:[^']|'')*'|\S+) -- (.+)")
 _COLUMN: Final = re.compile(r"column (\w+) -- (.+)")
 _MACRO: Final = re.compile(r"^CREATE TEMP MACRO (\w+)\(", re.MULTILINE)
-_WORD: Final = re.compile(r"\w+")
 _READ: Final = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
 
 # Names that parameters stand for, so that a typing error is not answered with an empty table.
@@ -327,13 +326,7 @@ def _macros_in(text: str) -> list[str]:
 
     To make all of them takes as long as many a query.
     """
-    needed = {word.lower() for word in _WORD.findall(text)}
-    found: list[str] = []
-    for name, statement in reversed(_shared().items()):  # a macro calls none that is made after it
-        if name in needed:
-            needed.update(_WORD.findall(statement))
-            found.append(statement)
-    return found[::-1]
+    return [_shared()[name] for name in derived.named_in(text, _shared())]
 
 
 def _fetch(connection: duckdb.DuckDBPyConnection, text: str, values: Mapping[str, Value]) -> Result:
@@ -361,9 +354,15 @@ def _unique(names: list[str]) -> tuple[str, ...]:
 def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_floating(column.type):
         return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    if pa.types.is_nested(column.type):
+    if _has_floats(column.type):
         return pa.chunked_array([pa.array([_clean(value) for value in column.to_pylist()], column.type)])
     return column
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    """Whether something inside a value of this type may be NaN."""
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    return any(pa.types.is_floating(one) or _has_floats(one) for one in inner)
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

@@ -99,8 +99,11 @@ class VerdictDatabase:
                     self._keep_derived()
 
     def _keep_derived(self) -> None:
-        with self._transaction():
-            derived.keep(self._con)
+        try:
+            with self._transaction():
+                derived.keep(self._con)
+        finally:  # not sooner: what failed takes no more statements before it is rolled back
+            self._write("RESET search_path")
 
     def note_problem(self, run: int, subject: str, message: str) -> None:
         """Store what was wrong with the input."""

@@ -105,7 +105,9 @@ def test_a_reader_makes_no_more_than_is_asked(judged: Path) -> None:
         derived.drop(connection)
     asked = "SELECT table_name FROM duckdb_tables() WHERE temporary"
     assert run_sql(judged, asked).rows == ()
-    assert run_sql(judged, f"{asked} -- sampled").rows == (("listed",), ("sampled",))
+    assert run_sql(judged, f"{asked} -- sampled").rows == ()
+    made = run_sql(judged, f"{asked} AND (SELECT count(*) FROM sampled) = 0 ORDER BY 1")
+    assert made.rows == (("listed",), ("sampled",))
 
 
 def test_a_reader_makes_them_for_itself_alone(judged: Path) -> None:
@@ -147,3 +149,35 @@ def test_where_memory_is_scarce_they_are_made_all_the_same(
         limit = database.connection.sql("SELECT current_setting('memory_limit')").fetchall()
         assert limit == duckdb.sql("SELECT current_setting('memory_limit')").fetchall()
     assert has_kept(judged)
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_where_memory_ends_while_they_are_made_nothing_else_is_lost(
+    judged: Path, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    """DuckDB then aborts the transaction, and takes no statement in it any more."""
+    keep, text, name, tries = derived.keep, derived._text, derived.schema(), [0]
+
+    def failing_text(name: str) -> str:
+        return "SELECT error('full') AS n FROM traces" if name == "met" and tries[0] <= lost else text(name)
+
+    def failing(connection: duckdb.DuckDBPyConnection) -> None:
+        tries[0] += 1
+        try:
+            keep(connection)
+        except duckdb.InvalidInputException as error:
+            raise duckdb.OutOfMemoryException(str(error)) from error
+
+    monkeypatch.setattr(derived, "schema", lambda: name)
+    monkeypatch.setattr(derived, "_text", failing_text)
+    monkeypatch.setattr(derived, "keep", failing)
+    with VerdictDatabase(judged) as database:
+        run = database.start_run("2/new", "3.3.7", "report")
+        before = database.connection.sql("SELECT current_setting('search_path')").fetchall()
+        database.finish_run(run, 1, 0)
+        assert database.connection.sql("SELECT current_setting('search_path')").fetchall() == before
+    assert tries == [2]
+    assert has_kept(judged) == (lost == 1)
+    monkeypatch.undo()
+    assert run_sql(judged, "SELECT count(finished) FROM runs").rows == ((2,),)
+    assert run_query(judged, "agreement", {"evaluator": EVALUATOR}).records()[0]["n"] == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -36,6 +36,7 @@ _MORE_BYTES: Final = 512 * 2**20
 """Memory in which they are made, beside what is in use."""
 
 _WORD: Final = re.compile(r"\w+")
+_COMMENT: Final = re.compile(r"--.*")
 
 
 @cache
@@ -77,7 +78,7 @@ def drop(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def keep(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables in the file, in the transaction that is open.
+    """Make the tables in the file, in the transaction that is open; the search path is left changed.
 
     Args:
         connection: With the macros.
@@ -85,14 +86,11 @@ def keep(connection: duckdb.DuckDBPyConnection) -> None:
     drop(connection)
     connection.execute(f"CREATE SCHEMA {schema()}").fetchall()
     read_kept(connection)
-    try:
-        for name in _MADE:
-            create = "CREATE TEMP TABLE " if name in _PASSING else f"CREATE TABLE {schema()}."
-            connection.execute(f"{create}{name} AS {_text(name)}").fetchall()
-        for name in _PASSING:
-            connection.execute(f"DROP TABLE {name}").fetchall()
-    finally:
-        connection.execute("RESET search_path").fetchall()
+    for name in _MADE:
+        create = "CREATE TEMP TABLE " if name in _PASSING else f"CREATE TABLE {schema()}."
+        connection.execute(f"{create}{name} AS {_text(name)}").fetchall()
+    for name in _PASSING:
+        connection.execute(f"DROP TABLE {name}").fetchall()
 
 
 def make(connection: duckdb.DuckDBPyConnection, text: str) -> None:
@@ -102,14 +100,28 @@ def make(connection: duckdb.DuckDBPyConnection, text: str) -> None:
         connection: With the macros.
         text: The SQL.
     """
-    needed = {word.lower() for word in _WORD.findall(text)}
-    names = []
-    for name in reversed(_MADE):
-        if name in needed:
-            needed.update(_WORD.findall(_text(name)))
-            names.append(name)
-    for name in reversed(names):
+    for name in named_in(text, {name: _text(name) for name in _MADE}):
         connection.execute(f"CREATE TEMP TABLE {name} AS {_text(name)}").fetchall()
+
+
+def named_in(text: str, statements: Mapping[str, str]) -> list[str]:
+    """What some SQL needs of statements that make things, each behind those that it needs itself.
+
+    Args:
+        text: The SQL.
+        statements: By the name of what they make, in an order in which none needs a later one.
+    """
+    needed = _words(text)
+    found: list[str] = []
+    for name, statement in reversed([*statements.items()]):
+        if name in needed:
+            needed |= _words(statement)
+            found.append(name)
+    return found[::-1]
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(_COMMENT.sub("", text))}
 
 
 @contextmanager

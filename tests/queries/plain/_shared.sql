@@ -1,54 +1,5 @@
 -- What the queries of this folder build on: the plain way, from the tables that an evaluation writes.
 
--- Rates and intervals ------------------------------------------------------------------------
-
--- A rate, or NULL where nothing was counted: runs that never ran are not 0 %.
-CREATE TEMP MACRO ratio(part, whole) AS
-  CASE WHEN whole > 0 THEN part::DOUBLE / whole END;
-
--- Bounds of Wilson's 95 % score interval for hits of n; z is the 0.975 quantile of the normal.
-CREATE TEMP MACRO wilson_low(hits, n) AS
-  CASE WHEN n > 0 AND hits = 0 THEN 0.0 WHEN n > 0 THEN greatest(0.0, (
-    hits + 1.959963984540054 ** 2 / 2
-    - 1.959963984540054 * sqrt(hits::DOUBLE * (n - hits) / n + 1.959963984540054 ** 2 / 4)
-  ) / (n + 1.959963984540054 ** 2)) END;
-
-CREATE TEMP MACRO wilson_high(hits, n) AS
-  CASE WHEN n > 0 AND hits = n THEN 1.0 WHEN n > 0 THEN least(1.0, (
-    hits + 1.959963984540054 ** 2 / 2
-    + 1.959963984540054 * sqrt(hits::DOUBLE * (n - hits) / n + 1.959963984540054 ** 2 / 4)
-  ) / (n + 1.959963984540054 ** 2)) END;
-
--- Bounds of Newcombe's 95 % interval for the difference of two independent rates, a minus b.
-CREATE TEMP MACRO newcombe_low(hits_a, n_a, hits_b, n_b) AS
-  ratio(hits_a, n_a) - ratio(hits_b, n_b) - sqrt(
-    (ratio(hits_a, n_a) - wilson_low(hits_a, n_a)) ** 2
-    + (wilson_high(hits_b, n_b) - ratio(hits_b, n_b)) ** 2);
-
-CREATE TEMP MACRO newcombe_high(hits_a, n_a, hits_b, n_b) AS
-  ratio(hits_a, n_a) - ratio(hits_b, n_b) + sqrt(
-    (wilson_high(hits_a, n_a) - ratio(hits_a, n_a)) ** 2
-    + (ratio(hits_b, n_b) - wilson_low(hits_b, n_b)) ** 2);
-
--- Two-sided exact McNemar test: p-value of only_a against only_b discordant pairs.
-CREATE TEMP MACRO mcnemar_p(only_a, only_b) AS (
-  SELECT least(1.0, 2 * sum(exp(
-    lgamma(only_a + only_b + 1) - lgamma(k + 1) - lgamma(only_a + only_b - k + 1)
-    - (only_a + only_b) * ln(2.0))))
-  FROM unnest(range(least(only_a, only_b) + 1)) AS tail(k)
-);
-
--- Texts --------------------------------------------------------------------------------------
-
--- Digests are long; this much of one tells oracles apart and is accepted by the parameter `oracle`.
-CREATE TEMP MACRO short_digest(digest) AS left(digest, 12);
-
-CREATE TEMP MACRO policy_label(policy, version) AS
-  CASE WHEN version = '' THEN policy ELSE policy || '@' || version END;
-
-CREATE TEMP MACRO call_text(name, arguments) AS
-  name || '(' || array_to_string(arguments, ', ') || ')';
-
 -- Which verdicts count -----------------------------------------------------------------------
 
 -- The evaluator that was asked for, or that of the latest run that left anything.
@@ -120,33 +71,6 @@ CREATE TEMP MACRO benchmark_says(wanted_evaluator) AS TABLE
   LEFT JOIN end_state AS e
     ON e.trace_id = t.trace_id AND e.evaluator = chosen_evaluator(wanted_evaluator);
 
--- What success may mean, in the order in which it is listed.
-CREATE TEMP MACRO meanings() AS TABLE
-  FROM (VALUES
-    (1, 'verdict'), (2, 'success_once'), (3, 'success_at_end'), (4, 'success_held_k'),
-    (5, 'sequential'), (6, 'any_order'), (7, 'benchmark_success_once'),
-    (8, 'benchmark_success_at_end')
-  ) AS meanings(position, meaning);
-
--- The outcome of a row of judged and benchmark_says by one of the meanings.
-CREATE TEMP MACRO outcome_by(
-  meaning, verdict, once, at_end, held_k, sequential, any_order, benchmark_once, benchmark_at_end
-) AS
-  CASE
-    WHEN meaning = 'benchmark_success_once' THEN benchmark_once
-    WHEN meaning = 'benchmark_success_at_end' THEN benchmark_at_end
-    -- Without a verdict, or with a broken one, the other meanings say nothing either.
-    WHEN verdict IN ('error', 'not_evaluated') THEN verdict
-    ELSE CASE meaning
-      WHEN 'verdict' THEN verdict
-      WHEN 'success_once' THEN once
-      WHEN 'success_at_end' THEN at_end
-      WHEN 'success_held_k' THEN held_k
-      WHEN 'sequential' THEN sequential
-      WHEN 'any_order' THEN any_order
-    END
-  END;
-
 -- One row a trace and criterion of success; fine_grained has one row for each oracle of the task.
 CREATE TEMP MACRO scored(wanted_evaluator, wanted_order, wanted_oracle, with_faults) AS TABLE
   WITH outcomes AS (
@@ -214,16 +138,6 @@ CREATE TEMP MACRO truth_of(wanted_who, with_none) AS TABLE
   WHERE (with_none OR action_id IS NOT NULL) AND (wanted_who = '' OR who = wanted_who)
   QUALIFY row_number() OVER (
     PARTITION BY trace_id ORDER BY verified IS NOT DISTINCT FROM false, position, who) = 1;
-
--- The third of a run in which a state lies, bounds to the earlier third; NULL for a state that the
--- run has not. The same rule draws samples.
-CREATE TEMP MACRO position_class(state, n_states) AS
-  CASE
-    WHEN state < 0 OR state >= n_states THEN NULL
-    WHEN 3 * state::BIGINT <= n_states THEN 'early'
-    WHEN 3 * state::BIGINT <= 2 * n_states::BIGINT THEN 'middle'
-    WHEN state IS NOT NULL THEN 'late'
-  END;
 
 -- One row a labelled trace and an oracle of its task. is_first: our first failed action is the label's;
 -- is_next: the label's is among those that were next; distance: plan index of ours minus the label's,
