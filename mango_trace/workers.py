@@ -19,7 +19,7 @@ _AHEAD: Final = 8
 """Items given out for each process: they work on while this one does something with the results."""
 
 
-def worker_pool(workers: int) -> ProcessPoolExecutor:
+def worker_pool(workers: int, begin: Callable[[], None] | None = None) -> ProcessPoolExecutor:
     """Start a pool of fresh processes.
 
     Ctrl-C is left to this process. Workers end when it does, even when it is killed: they would else wait
@@ -27,14 +27,18 @@ def worker_pool(workers: int) -> ProcessPoolExecutor:
 
     Args:
         workers: How many.
+        begin: What each does first.
     """
     return ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_follow_parent
+        workers, multiprocessing.get_context("spawn"), initializer=_begin, initargs=(begin,)
     )
 
 
 def each(
-    work: Callable[[Item], Result], items: Sequence[Item], workers: int
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    begin: Callable[[], None] | None = None,
 ) -> Iterator[tuple[Item, Result | None]]:
     """Work on items in processes of their own.
 
@@ -44,6 +48,7 @@ def each(
         work: What is done with an item; it and its results travel between processes.
         items: The items.
         workers: Processes.
+        begin: What each does first.
 
     Yields:
         Each item once with its result, as they come; ``None`` where the process was killed twice.
@@ -53,23 +58,23 @@ def each(
     """
     waiting = list(reversed(items))
     while waiting:
-        suspects = list((yield from _in_processes(work, waiting, min(workers, len(waiting)), _AHEAD)))
+        pool, at_once = worker_pool(min(workers, len(waiting)), begin), _AHEAD * min(workers, len(waiting))
+        suspects = list((yield from _in_processes(pool, work, waiting, at_once)))
         if len(suspects) + len(waiting) == len(items):
             _see_that_one_starts()
         while suspects:
-            for item in (yield from _in_processes(work, suspects, 1, 1)):
+            for item in (yield from _in_processes(worker_pool(1, begin), work, suspects, 1)):
                 yield item, None
 
 
 def _in_processes(
-    work: Callable[[Item], Result], waiting: list[Item], workers: int, ahead: int
+    pool: ProcessPoolExecutor, work: Callable[[Item], Result], waiting: list[Item], at_once: int
 ) -> Generator[tuple[Item, Result], None, tuple[Item, ...]]:
     """Work on items from the end of a list; returns those that were out when a process was killed."""
-    pool = worker_pool(workers)
     running: dict[Future[Result], Item] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < ahead * workers:
+            while waiting and len(running) < at_once:
                 future = pool.submit(work, waiting[-1])
                 running[future] = waiting.pop()
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -94,11 +99,14 @@ def _see_that_one_starts() -> None:
             ) from None
 
 
-def _follow_parent() -> None:
+def _begin(first: Callable[[], None] | None) -> None:
+    """What a process does before any work."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    if first is not None:
+        first()
 
 
 def _end_with(sentinel: int) -> None:

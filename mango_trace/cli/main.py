@@ -7,15 +7,13 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points, version
-from types import ModuleType
 from typing import Any, Final
 
 import click
 
 from mango_trace.errors import MangoTraceError
+from mango_trace.startup import collect_less_garbage, only_judge
 
 _COMMANDS: Final = {
     "annotate": "mango_trace.cli.labels:annotate",
@@ -92,37 +90,19 @@ def cli() -> None:
     """
 
 
-class _Spared(MetaPathFinder):
-    """Keeps pyarrow from importing pandas, for its types, and numba SciPy, for its linear algebra.
-
-    Both do without where these are not installed, and judging has no use for either: half a second, and as
-    much when loops are compiled. Only in a process that is this program's alone.
-    """
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Say that it is not installed."""
-        if fullname in ("pandas", "scipy"):
-            raise ModuleNotFoundError(f"{fullname} is not used here", name=fullname)
-        return None
-
-
 def prepare(arguments: Sequence[str]) -> None:
     """Make a process that is this program's alone start fast.
 
     Args:
         arguments: Those of the command line, the name of the program left out.
     """
-    # Thousands of objects come with the libraries and stay: looking through them again and again for garbage
-    # costs a fifth of the time of a short command, once more at the end.
-    gc.set_threshold(100_000)
+    collect_less_garbage()
     if arguments and arguments[0] in _COMMANDS:
         # None of the core's commands draws: MuJoCo need not look for a window system when it is imported.
         os.environ.setdefault("MUJOCO_GL", "disable")
     # Ray brings its own needs.
     if arguments and arguments[0] == "evaluate" and {"ray", "--engine=ray"}.isdisjoint(arguments):
-        sys.meta_path.insert(0, _Spared())
+        only_judge()
 
 
 def main() -> None:

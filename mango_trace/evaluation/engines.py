@@ -29,6 +29,7 @@ from mango_trace.evaluation.shard import (
     forget_scenes,
     judge_shard,
 )
+from mango_trace.startup import only_judge
 from mango_trace.store.location import is_remote
 from mango_trace.workers import each
 
@@ -77,7 +78,7 @@ def local(shards: Sequence[Shard], workers: int | None) -> Iterator[ShardResult]
     if workers in (None, 1) or len(shards) <= 1:
         yield from map(judge_shard, shards)
         return
-    for shard, result in each(judge_shard, shards, workers):
+    for shard, result in each(judge_shard, shards, workers, only_judge):
         yield result or broken_shard(shard, "the process that judged it was killed, twice: out of memory?")
 
 

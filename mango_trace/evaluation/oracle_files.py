@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -76,6 +76,12 @@ class OracleSet:
             if named.name == task
             or (_normal(named.oracle.instruction) == text and named.name not in self._tasks)
         )
+
+    def only(self, oracles: Iterable[NamedOracle]) -> OracleSet:
+        """The same with some of its oracles alone, in their order, and no problems."""
+        names = {(named.source, named.name) for named in oracles}
+        kept = tuple(named for named in self.oracles if (named.source, named.name) in names)
+        return replace(self, oracles=kept, problems=())
 
 
 def unused_oracles(

@@ -148,7 +148,6 @@ def _evaluate(
         for dataset in datasets:
             todo = _todo(dataset, oracles, judged, options, summary)
             shards.extend(_shards(dataset, todo, oracles, options, shard_traces))
-        _add_new_labels(verdicts, datasets)
         _keep_samples_in_step(verdicts, datasets)
         total = sum(len(shard.records) for shard in shards)
         done = 0
@@ -163,6 +162,7 @@ def _evaluate(
                         summary.note(subject, message)
                 if progress is not None:
                     progress(done, total)
+        _add_new_labels(verdicts, datasets)
         for subject, message in (*summary.problems, *summary.trace_errors.items()):
             verdicts.note_problem(run, subject, message)
         verdicts.finish_run(run, done, len(summary.trace_errors))
@@ -189,7 +189,8 @@ def _add_new_labels(verdicts: VerdictDatabase, datasets: Sequence[Dataset]) -> N
     given: dict[str, dict[Label, None]] = {}  # a trace may be in several datasets
     for dataset in datasets:
         for record in dataset.records:
-            given.setdefault(record.trace_id, {}).update(dict.fromkeys(record.metadata.labels))
+            if record.metadata.labels:
+                given.setdefault(record.trace_id, {}).update(dict.fromkeys(record.metadata.labels))
     rows = Rows()
     for trace_id, labels in given.items():
         if any((trace_id, one.who, place) not in there for place, one in enumerate(labels)):
@@ -248,15 +249,16 @@ def _todo(
     summary: EvaluationSummary,
 ) -> list[TraceRecord]:
     """Traces that lack a verdict of any oracle that is for them."""
-    goals: dict[str, str | None] = {}
+    goals: dict[str, set[str]] = {}
+    fitting: dict[tuple[str, str], set[str]] = {}
     todo = []
     for record in in_stored_order(dataset.records):
         if record.scene not in goals:
-            goals[record.scene] = _goal_digest(dataset, record.scene)
-        wanted = {named.oracle.digest for named in oracles.for_trace(record.metadata)}
-        goal = goals[record.scene]
-        if goal is not None:
-            wanted.add(goal)
+            goals[record.scene] = _goal_digests(dataset, record.scene)
+        key = (record.metadata.task, record.metadata.instruction)
+        if key not in fitting:
+            fitting[key] = {named.oracle.digest for named in oracles.for_task(*key)}
+        wanted = fitting[key] | goals[record.scene]
         if wanted and all((record.trace_id, digest) in judged for digest in wanted):
             summary.skipped += 1
         else:
@@ -264,13 +266,13 @@ def _todo(
     return todo
 
 
-def _goal_digest(dataset: Dataset, scene: str) -> str | None:
+def _goal_digests(dataset: Dataset, scene: str) -> set[str]:
     try:
         package = dataset.scene(scene)
         problem = package.problem
-        return goal_oracle(problem, package.scene, name=scene).digest if problem else None
+        return {goal_oracle(problem, package.scene, name=scene).digest} if problem else set()
     except MangoTraceError:
-        return None  # reported by the shard that meets it
+        return set()  # reported by the shard that meets it
 
 
 def _shards(
@@ -281,9 +283,13 @@ def _shards(
     size: int,
 ) -> Iterator[Shard]:
     by_scene = sorted(records, key=lambda record: record.scene)  # stable: keeps the stored order
+    fitting: dict[frozenset[tuple[str, str]], OracleSet] = {}
     for scene, members in groupby(by_scene, key=lambda record: record.scene):
         for traces in _parts(members, size):
-            yield Shard(dataset.root, scene, tuple(traces), oracles, options)
+            tasks = frozenset((trace.metadata.task, trace.metadata.instruction) for trace in traces)
+            if tasks not in fitting:
+                fitting[tasks] = oracles.only(one for task in tasks for one in oracles.for_task(*task))
+            yield Shard(dataset.root, scene, tuple(traces), fitting[tasks], options)
 
 
 def _parts(records: Iterable[TraceRecord], size: int) -> Iterator[list[TraceRecord]]:

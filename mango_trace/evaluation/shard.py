@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import mujoco
 import pyarrow as pa
@@ -72,7 +72,7 @@ class Shard:
         root: The dataset.
         scene: Digest of the scene.
         records: The traces, in stored order.
-        oracles: Oracles that may be for them, with their libraries.
+        oracles: Oracles that are for them, with their libraries.
         options: How to judge.
         name: What rows call the dataset, where that is not how ``root`` reads.
     """
@@ -105,6 +105,23 @@ class ShardResult:
     n_traces: int
     trace_errors: tuple[tuple[str, str], ...]
     problems: tuple[tuple[str, str], ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as streams of Arrow: columns one by one take six times as long."""
+        streams = {name: _to_stream(table) for name, table in self.tables.items()}
+        return _received, (streams, self.n_traces, self.trace_errors, self.problems)
+
+
+def _to_stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _received(streams: dict[str, bytes], *others: Any) -> ShardResult:
+    tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in streams.items()}
+    return ShardResult(tables, *others)
 
 
 class Workplace:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from mango_trace.errors import DatasetError, NewerFormatError
 from mango_trace.store.layout import FORMAT_VERSION, INDEX, write_atomically
@@ -166,9 +167,7 @@ def _record(row: dict[str, Any], segment: str, path: Path) -> TraceRecord:
             n_states=int(row["n_states"]),
             step_start=int(row["step_start"]),
             n_steps=int(row["n_steps"]),
-            checksums={
-                sys.intern(path): digest for path, digest in dict(json.loads(row["checksums"])).items()
-            },
+            checksums=dict(from_json(row["checksums"], cache_strings="keys")),
             live_success=row["live_success"],
             first_success_step=row["first_success_step"],
             recorded_at=int(row["recorded_at"]),
@@ -197,14 +196,21 @@ def _problem(record: TraceRecord) -> str | None:
     """What is wrong with a row that another program may have written; names become paths."""
     if not _GROUP.fullmatch(record.group):
         return f"{record.group!r} is no name of a group"
-    bad = sorted(path for path in record.checksums if not _ARRAY.fullmatch(path))
-    if bad:
-        return f"{bad[0]!r} is no name of an array"
-    missing = sorted(_REQUIRED - record.checksums.keys())
-    if missing:
-        return f"no checksum of {', '.join(missing)}"
+    problem = _arrays_problem(tuple(record.checksums))
+    if problem:
+        return problem
     if min(record.state_start, record.step_start, record.n_steps) < 0:
         return "a negative number of rows"
     if record.n_states != record.n_steps + 1:
         return f"{record.n_states} states do not go with {record.n_steps} steps"
     return None
+
+
+@lru_cache(maxsize=64)
+def _arrays_problem(names: tuple[str, ...]) -> str | None:
+    """What is wrong with the names of a trace's arrays; most traces have the same."""
+    bad = sorted(name for name in names if not _ARRAY.fullmatch(name))
+    if bad:
+        return f"{bad[0]!r} is no name of an array"
+    missing = sorted(_REQUIRED.difference(names))
+    return f"no checksum of {', '.join(missing)}" if missing else None

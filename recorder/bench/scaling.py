@@ -178,9 +178,10 @@ def _command(root: Path, database: Path) -> float:
 
 def _main() -> None:
     """Evaluate as the command does, and say what memory it took."""
-    from mango_trace.cli.main import cli
+    from mango_trace.cli.main import cli, prepare
 
     root, database, workers = sys.argv[1:]
+    prepare(["evaluate"])
     try:
         cli.main(["evaluate", root, "--db", database, "--workers", workers], standalone_mode=False)
     except SystemExit as end:

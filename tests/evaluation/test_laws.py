@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from click.testing import CliRunner
 from mango_trace.cli.main import cli
 from mango_trace.errors import DatabaseError, UsageError
 from mango_trace.evaluation import Options, evaluate
+from mango_trace.evaluation.oracle_files import load_oracles
+from mango_trace.evaluation.shard import Shard, judge_shard
 from mango_trace.store import Dataset, DatasetWriter, Trace
 from mango_trace.store.samples import SAMPLES, write_sample
 from mango_trace.verdicts import open_read_only
@@ -95,6 +98,16 @@ def test_the_number_of_workers_changes_nothing(place, plain, tmp_path):
     )
     assert summary.judged == N
     assert tables_of(tmp_path / "v.duckdb") == plain
+
+
+def test_what_comes_of_a_shard_is_the_same_in_another_process(place):
+    dataset, oracles = Dataset(place / "dataset"), load_oracles([place / "oracles"])
+    shard = Shard(place / "dataset", dataset.records[0].scene, dataset.records, oracles, Options())
+    result = judge_shard(pickle.loads(pickle.dumps(shard)))
+    assert {"traces", "verdicts", "actions", "intervals"} <= result.tables.keys()
+    there = pickle.loads(pickle.dumps(result))
+    assert there == result
+    assert all(table.schema == result.tables[name].schema for name, table in there.tables.items())
 
 
 def test_the_order_and_distribution_of_traces_changes_nothing(place, plain, tmp_path):

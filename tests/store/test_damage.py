@@ -149,7 +149,7 @@ def replaced(table: pa.Table, column: str, value: object) -> pa.Table:
         ("group", "../../../elsewhere", "is no name of a group"),
         ("checksums", '{"state/../../x": ""}', "is no name of an array"),
         ("checksums", "{}", "no checksum of state/qpos, state/time, step/action"),
-        ("checksums", "[1", "delimiter"),
+        ("checksums", "[1", "EOF while parsing a list"),
         ("checksums", "3", "not iterable"),
         ("state_start", -5, "a negative number of rows"),
         ("n_states", 7, "7 states do not go with 39 steps"),
