@@ -12,7 +12,7 @@ from mango_trace.errors import BadInputError, MangoTraceError
 from mango_trace.evaluation.oracle_files import NamedOracle, OracleSet
 from mango_trace.oracle import FineGrainedOracle, Libraries, compile_oracle
 from mango_trace.predicates.catalogue import CATALOGUE
-from mango_trace.workers import each
+from mango_trace.workers import KILLED, each
 
 Given: TypeAlias = tuple[tuple[NamedOracle, ...], Libraries | None]
 """Oracles that are meant for a task, and their libraries."""
@@ -55,7 +55,7 @@ def lint_targets(
         return
     found: dict[str, Linted] = {}
     for (target, _), linted in each(_lint_given, work, workers):
-        killed = Linted(target.name, target.suite, error="the process that looked at it was killed, twice")
+        killed = Linted(target.name, target.suite, error=f"the process that looked at it {KILLED}")
         found[target.name] = linted or killed
         while targets and targets[0].name in found:  # those that come early wait for their turn
             yield found[targets[0].name]

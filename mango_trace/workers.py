@@ -6,9 +6,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from multiprocessing import connection
 from typing import Final, TypeVar
 
@@ -16,7 +17,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _AHEAD: Final = 8
-"""Items given out for each process: they work on while this one does something with the results."""
+KILLED: Final = "was killed, twice: out of memory?"
+"""What is said of a process whose item comes back without a result."""
 
 
 def worker_pool(workers: int, begin: Callable[[], None] | None = None) -> ProcessPoolExecutor:
@@ -36,19 +38,24 @@ def worker_pool(workers: int, begin: Callable[[], None] | None = None) -> Proces
 
 def each(
     work: Callable[[Item], Result],
-    items: Sequence[Item],
+    items: Iterable[Item],
     workers: int,
     begin: Callable[[], None] | None = None,
-) -> Iterator[tuple[Item, Result | None]]:
+    *,
+    at_once: int | None = None,
+) -> Generator[tuple[Item, Result | None], None, None]:
     """Work on items in processes of their own.
 
-    When a process is killed, what was out is done again, one item at a time.
+    When a process is killed, what was out is done again, one item at a time. Closing the iterator ends the
+    processes, whatever they do.
 
     Args:
         work: What is done with an item; it and its results travel between processes.
-        items: The items.
+        items: The items; each is taken when it is given out.
         workers: Processes.
         begin: What each does first.
+        at_once: Items that are given out at the same time; eight for each process, when not given, so that
+            they work on while this one does something with the results.
 
     Yields:
         Each item once with its result, as they come; ``None`` where the process was killed twice.
@@ -56,35 +63,53 @@ def each(
     Raises:
         RuntimeError: No process can be started.
     """
-    waiting = list(reversed(items))
-    while waiting:
-        pool, at_once = worker_pool(min(workers, len(waiting)), begin), _AHEAD * min(workers, len(waiting))
-        suspects = list((yield from _in_processes(pool, work, waiting, at_once)))
-        if len(suspects) + len(waiting) == len(items):
+    waiting, at_once, anything_done = iter(items), at_once or _AHEAD * workers, False
+    while True:
+        suspects, n_done = yield from _in_processes(work, waiting, workers, begin, at_once)
+        if not suspects:
+            return
+        anything_done |= n_done > 0
+        if not anything_done:
             _see_that_one_starts()
-        while suspects:
-            for item in (yield from _in_processes(worker_pool(1, begin), work, suspects, 1)):
+        again = iter(suspects)
+        while killed := (yield from _in_processes(work, again, 1, begin, 1))[0]:
+            for item in killed:
                 yield item, None
 
 
 def _in_processes(
-    pool: ProcessPoolExecutor, work: Callable[[Item], Result], waiting: list[Item], at_once: int
-) -> Generator[tuple[Item, Result], None, tuple[Item, ...]]:
-    """Work on items from the end of a list; returns those that were out when a process was killed."""
+    work: Callable[[Item], Result],
+    waiting: Iterator[Item],
+    workers: int,
+    begin: Callable[[], None] | None,
+    at_once: int,
+) -> Generator[tuple[Item, Result], None, tuple[list[Item], int]]:
+    """Work on items; returns those that were out when a process was killed, and how many were done."""
+    pool = worker_pool(workers, begin)
     running: dict[Future[Result], Item] = {}
+    n_done = 0
     try:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                future = pool.submit(work, waiting[-1])
-                running[future] = waiting.pop()
+        while True:
+            for item in islice(waiting, at_once - len(running)):
+                try:
+                    running[pool.submit(work, item)] = item
+                except BrokenProcessPool:
+                    return [*running.values(), item], n_done
+            if not running:
+                return [], n_done
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                result = future.result()
+                try:
+                    result = future.result()
+                except BrokenProcessPool:
+                    return list(running.values()), n_done
+                n_done += 1
                 yield running.pop(future), result
-    except BrokenProcessPool:
-        return tuple(running.values())
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    return ()
 
 
 def _see_that_one_starts() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 from mango_trace.errors import UsageError
 from mango_trace.store import Dataset
-from mango_trace.workers import worker_pool
+from mango_trace.workers import KILLED, each
 from recorder.adapters.libero import LiberoAdapter, make_env, tasks_of
 from recorder.errors import PolicyUnavailableError
 from recorder.policies.base import Policy
@@ -54,7 +54,8 @@ def record_all(
     """Record episodes, several at a time, each committed when it ends.
 
     The result does not depend on the number of workers: every episode starts from its own seeded
-    reset. Closing the iterator early (Ctrl-C) gives up the episodes in progress and no others.
+    reset. Closing the iterator early (Ctrl-C) gives up the episodes in progress and no others. When a
+    process is killed, its episode is recorded again; one that kills its process twice is an error.
 
     Args:
         root: Directory of the dataset.
@@ -73,45 +74,16 @@ def record_all(
         raise UsageError(f"--workers must be at least 1, not {workers}")
     record = partial(_record_one, root, source=source, policy=policy)
     judged = _Patience(MOST_ERRORS if policy is not None and policy.served else None)
+    begun = takewhile(lambda _: not judged.hopeless, specs)
     if workers == 1:
         try:
-            for spec in specs:
-                yield (outcome := judged(record(spec)))
-                if outcome.hopeless:
-                    break
+            yield from (judged(record(spec)) for spec in begun)
         finally:
             _close_all()
         return
-    pool = worker_pool(workers)
-    try:
-        yield from _in_parallel(pool, record, specs, workers, judged)
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-def _in_parallel(
-    pool: ProcessPoolExecutor,
-    record: Callable[[EpisodeSpec], Outcome],
-    specs: Sequence[EpisodeSpec],
-    workers: int,
-    judged: _Patience,
-) -> Iterator[Outcome]:
-    """Keep few episodes queued, and those of one task together: an environment is slow to make."""
-    waiting = list(reversed(specs))
-    running: set[Future[Outcome]] = set()
-    while waiting or running:
-        while waiting and len(running) < workers + 1:
-            running.add(pool.submit(record, waiting.pop()))
-        done, running = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            outcome = judged(future.result())
-            if outcome.hopeless:
-                waiting.clear()
-            yield outcome
+    # Few are queued, and those of one task together: an environment is slow to make.
+    for spec, outcome in each(record, begun, workers, at_once=workers + 1):
+        yield judged(outcome or Outcome(spec, None, f"the process that recorded it {KILLED}"))
 
 
 @dataclass(slots=True)
@@ -120,17 +92,23 @@ class _Patience:
 
     Args:
         most: How many are too many; ``None`` bears any number.
+
+    Attributes:
+        errors: How many were the last ones in a row.
+        hopeless: Whether any outcome was.
     """
 
     most: int | None
     errors: int = 0
+    hopeless: bool = False
 
     def __call__(self, outcome: Outcome) -> Outcome:
         """The outcome, after those that were judged before."""
         self.errors = self.errors + 1 if outcome.error else 0
-        if outcome.hopeless or self.most is None or self.errors < self.most:
-            return outcome
-        return replace(outcome, hopeless=f"{self.errors} errors of the policy in a row")
+        if not outcome.hopeless and self.most is not None and self.errors >= self.most:
+            outcome = replace(outcome, hopeless=f"{self.errors} errors of the policy in a row")
+        self.hopeless = self.hopeless or outcome.hopeless is not None
+        return outcome
 
 
 @dataclass(slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from mango_trace.cli.output import format_option, print_rows
-from mango_trace.workers import worker_pool
+from mango_trace.workers import KILLED, each
 
 if TYPE_CHECKING:
     from recorder.parity import ParityCount
@@ -52,7 +52,8 @@ def parity(
 ) -> None:
     """Compare every LIBERO predicate and goal with LIBERO's own check on real states.
 
-    Prints how often each was true and false; exits with 1 if any answer differs.
+    Prints how often each was true and false; exits with 1 if any answer differs, else with 3 if a task
+    could not be checked.
     """
     from tqdm import tqdm
 
@@ -63,39 +64,38 @@ def parity(
     jobs = [
         (name, index) for name in suites for index in (range(len(tasks_of(name))) if task is None else [task])
     ]
-    total = ParityCount()
+    total, killed = ParityCount(), 0
     with tqdm(total=len(jobs), unit="task", disable=None) as bar:
-        for count in _counts(jobs, (episodes, steps, every, seed), workers):
-            total.merge(count)
+        for (name, index), count in _counts(jobs, (episodes, steps, every, seed), workers):
+            if count is None:
+                killed += 1
+                bar.write(f"error: {name} task {index}: the process that checked it {KILLED}", sys.stderr)
+            else:
+                total.merge(count)
             bar.set_postfix(states=total.states, mismatches=total.mismatches)
             bar.update()
     print_rows(list(rows_of(total)), output_format)
     for example in total.examples:
         click.echo(f"mismatch: {example}", err=True)
     click.echo(
-        f"{len(jobs)} tasks, {total.states} states, {sum(total.calls.values())} answers, "
+        f"{len(jobs) - killed} tasks, {total.states} states, {sum(total.calls.values())} answers, "
         f"{total.mismatches} mismatches",
         err=output_format != "table",
     )
-    sys.exit(1 if total.mismatches else 0)
+    sys.exit(1 if total.mismatches else 3 if killed else 0)
 
 
 def _counts(
     jobs: Sequence[tuple[str, int]], settings: tuple[int, int, int, int], workers: int
-) -> Iterator[ParityCount]:
-    if workers == 1:
-        yield from (_check(suite, index, settings) for suite, index in jobs)
-        return
-    with worker_pool(workers) as pool:
-        futures = [pool.submit(_check, suite, index, settings) for suite, index in jobs]
-        for future in as_completed(futures):
-            yield future.result()
+) -> Iterator[tuple[tuple[str, int], ParityCount | None]]:
+    check = partial(_check, settings)
+    return ((job, check(job)) for job in jobs) if workers == 1 else each(check, jobs, workers)
 
 
-def _check(suite: str, index: int, settings: tuple[int, int, int, int]) -> ParityCount:
+def _check(settings: tuple[int, int, int, int], job: tuple[str, int]) -> ParityCount:
     os.environ.setdefault("MUJOCO_GL", "disable")
     from recorder.adapters.libero import tasks_of
     from recorder.parity import check_task
 
-    episodes, steps, every, seed = settings
+    (suite, index), (episodes, steps, every, seed) = job, settings
     return check_task(tasks_of(suite)[index], episodes=episodes, steps=steps, every=every, seed=seed)

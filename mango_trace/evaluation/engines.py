@@ -31,7 +31,7 @@ from mango_trace.evaluation.shard import (
 )
 from mango_trace.startup import only_judge
 from mango_trace.store.location import is_remote
-from mango_trace.workers import each
+from mango_trace.workers import KILLED, each
 
 RETRIES: Final = 3
 """How often Ray judges a shard again whose worker or node was lost."""
@@ -79,7 +79,7 @@ def local(shards: Sequence[Shard], workers: int | None) -> Iterator[ShardResult]
         yield from map(judge_shard, shards)
         return
     for shard, result in each(judge_shard, shards, workers, only_judge):
-        yield result or broken_shard(shard, "the process that judged it was killed, twice: out of memory?")
+        yield result or broken_shard(shard, f"the process that judged it {KILLED}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from mango_trace.errors import MangoTraceError, UsageError
 from mango_trace.store import Dataset, DatasetWriter
 from mango_trace.store.layout import DATASET_FILE, DatasetInfo
-from mango_trace.workers import worker_pool
+from mango_trace.workers import KILLED, each
 from recorder.importing.episode import Source, SourceEpisode, SourceTask
 from recorder.importing.errors import reason, untrusted
 from recorder.importing.formats import open_source
@@ -101,7 +100,8 @@ def import_files(
 
     What comes out does not depend on workers or order. Episodes that the dataset holds with the same
     content are not imported again, so an interrupted import goes on where it stopped. An episode that
-    cannot be imported is a row with its error; a file that cannot be read leaves nothing.
+    cannot be imported is a row with its error; a file that cannot be read leaves nothing, nor does an
+    episode that kills its process twice.
 
     Args:
         paths: Files, or folders of the formats that are folders.
@@ -168,40 +168,16 @@ def _there(out: Path) -> frozenset[str]:
 def _work(
     jobs: Sequence[_Job], out: Path, choice: Choice, there: frozenset[str], workers: int
 ) -> Iterator[_Done]:
+    take = partial(_import_one, out=out, choice=choice, there=there)
     if workers == 1 or len(jobs) < 2:
         try:
-            yield from (_import_one(job, out, choice, there) for job in jobs)
+            yield from map(take, jobs)
         finally:
             _close_all()
         return
-    pool = worker_pool(workers)
-    try:
-        yield from _in_parallel(pool, jobs, out, choice, there, workers)
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-
-
-def _in_parallel(
-    pool: ProcessPoolExecutor,
-    jobs: Sequence[_Job],
-    out: Path,
-    choice: Choice,
-    there: frozenset[str],
-    workers: int,
-) -> Iterator[_Done]:
-    """Keep few episodes queued, in the order of the files: a scene is slow to make."""
-    waiting = list(reversed(jobs))
-    running: set[Future[_Done]] = set()
-    while waiting or running:
-        while waiting and len(running) < workers + 1:
-            running.add(pool.submit(_import_one, waiting.pop(), out, choice, there))
-        done, running = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
-            yield future.result()
+    # Few are queued, in the order of the files: a scene is slow to make.
+    for job, done in each(take, jobs, workers, at_once=workers + 1):
+        yield done or _Done(job, False, f"the process that imported it {KILLED}")
 
 
 @lru_cache(maxsize=1)

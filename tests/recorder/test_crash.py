@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mango_trace.store import Dataset, DatasetWriter, compact_dataset, verify_dataset
+from recorder import campaign
+from recorder.campaign import _record_one
+from recorder.specs import EpisodeSpec
 from tests.killing import run_script
 from tests.synthetic import make_package, make_trace
 
@@ -146,3 +153,33 @@ def test_the_real_recorder_killed_a_few_times_records_what_an_undisturbed_one_do
             root = tmp_path / f"killed_{finished}"
     assert record(root).wait(timeout=600) == 0
     assert {r.metadata.episode: r.trace_id for r in Dataset(root).records} == expected
+
+
+def killed_once(marker: Path, root: Path, spec: EpisodeSpec, **rest: Any) -> campaign.Outcome:
+    """Record an episode, but let it kill the process in the middle the first time."""
+    if spec.episode == 1 and not marker.exists():
+        marker.touch()
+        threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    return _record_one(root, spec, **rest)
+
+
+@pytest.mark.slow
+@pytest.mark.libero
+def test_a_process_that_is_killed_while_it_records_changes_nothing(tmp_path, monkeypatch):
+    pytest.importorskip("libero")
+    specs = [
+        EpisodeSpec(
+            suite="libero_10", task_index=3, policy="noop", seed=0, episode=episode, init_state_id=episode,
+            horizon=200, after_success=20,
+        )
+        for episode in range(4)
+    ]  # fmt: skip
+    plain = list(campaign.record_all(tmp_path / "plain", specs, workers=1))
+    monkeypatch.setattr(campaign, "_record_one", partial(killed_once, tmp_path / "killed"))
+    outcomes = list(campaign.record_all(tmp_path / "there", specs, workers=2))
+    assert (tmp_path / "killed").exists()
+    assert sorted(outcomes, key=str) == sorted(plain, key=str)
+    assert all(outcome.error is None for outcome in outcomes)
+    there, expected = Dataset(tmp_path / "there"), Dataset(tmp_path / "plain")
+    assert {r.trace_id for r in there.records} == {r.trace_id for r in expected.records}
+    assert [check for check in verify_dataset(there) if check.problem] == []

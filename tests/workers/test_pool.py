@@ -7,7 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
+
+from mango_trace.workers import each
 
 SCRIPT = """
 import os, time
@@ -42,6 +46,52 @@ def test_workers_end_when_their_parent_is_killed(tmp_path):
     while any(map(alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, workers))
+
+
+def work(folder: Path, item: str) -> str:
+    """Leave a file each time; die of it the first time, or each time, if the item says so."""
+    tries = folder / f"{item}.tries"
+    with tries.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    if item.startswith("always") or (item.startswith("once") and tries.read_text().count("\n") == 1):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item.upper()
+
+
+def test_what_was_out_when_a_process_was_killed_is_done_again_and_nothing_is_lost(tmp_path):
+    items = ["a", "once-b", "c", "always-d", "e", "once-f", "always-g", "h", "i", "j", "k", "l"]
+    found = list(each(partial(work, tmp_path), items, 2, at_once=3))
+    assert sorted(item for item, _ in found) == sorted(items)
+    assert {item: result for item, result in found if result != item.upper()} == {
+        "always-d": None,
+        "always-g": None,
+    }
+
+
+def test_items_are_taken_when_they_are_given_out(tmp_path):
+    seen: list[str] = []
+    items = takewhile(lambda _: "c" not in seen, "abcdefghijklmnop")
+    for item, _ in each(partial(work, tmp_path), items, 1, at_once=2):
+        seen.append(item)
+    assert "c" in seen
+    assert len(seen) <= 5
+
+
+def sleep(item: float) -> int:
+    time.sleep(item)
+    return os.getpid()
+
+
+def test_closed_early_it_ends_its_processes_whatever_they_do():
+    found = each(sleep, [0.0, 600.0, 600.0], 1)
+    pid = next(found)[1]
+    assert pid is not None
+    assert alive(pid)
+    found.close()
+    deadline = time.monotonic() + 60
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(pid)
 
 
 UNGUARDED = """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
+import signal
 
 import duckdb
 import numpy as np
@@ -14,7 +16,8 @@ import pytest
 
 from mango_trace.evaluation import evaluate
 from mango_trace.store import Dataset
-from recorder.importing import import_files
+from recorder.importing import import_files, run
+from recorder.importing.run import _import_one
 from tests.recorder.importing.lift_files import NQ, lift_states, lift_xml
 
 LOW, HIGH = 0.82, 0.85
@@ -84,6 +87,28 @@ def test_robocasas_extras(tmp_path):
         assert metadata.source_label is False  # their rewards are zeros, whatever happened
         assert metadata.versions == {"robosuite": "1.5.0"}
         assert (dataset.load(record).action == metadata.episode).all()
+
+
+def _killed_by_episode_2(job, **rest):
+    """Import an episode, unless it is this one: it kills the process each time; another one does once."""
+    marker = rest["out"].parent / "killed"
+    if job.key.endswith("_000002") or (job.key.endswith("_000001") and not marker.exists()):
+        marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _import_one(job, **rest)
+
+
+def test_an_episode_that_kills_its_process_is_an_error_and_the_others_are_imported(tmp_path, monkeypatch):
+    root = _kitchen(tmp_path / "lerobot", {number: [LOW, HIGH, HIGH] for number in range(5)})
+    monkeypatch.setattr(run, "_import_one", _killed_by_episode_2)
+    report = import_files([root], tmp_path / "out", workers=2)
+    assert (report.exit_code, report.files[0].imported) == (3, 4)
+    assert list(report.files[0].errors) == ["episode_000002"]
+    assert "killed, twice" in report.files[0].errors["episode_000002"]
+    assert {record.metadata.episode for record in Dataset(tmp_path / "out").records} == {0, 1, 3, 4}
+    monkeypatch.undo()
+    assert import_files([root], tmp_path / "out", workers=2).exit_code == 0
+    assert {record.metadata.episode for record in Dataset(tmp_path / "out").records} == set(range(5))
 
 
 def test_robocasas_extras_that_are_broken_are_rows(tmp_path):
