@@ -87,23 +87,27 @@ def _in_processes(
     """Work on items; returns those that were out when a process was killed, and how many were done."""
     pool = worker_pool(workers, begin)
     running: dict[Future[Result], Item] = {}
+    lost: list[Item] = []
     n_done = 0
     try:
         while True:
-            for item in islice(waiting, at_once - len(running)):
+            for item in islice(waiting, 0 if lost else at_once - len(running)):
                 try:
                     running[pool.submit(work, item)] = item
                 except BrokenProcessPool:
-                    return [*running.values(), item], n_done
+                    lost.append(item)
+                    break
             if not running:
-                return [], n_done
+                return lost, n_done
             for future in wait(running, return_when=FIRST_COMPLETED).done:
+                item = running.pop(future)
                 try:
                     result = future.result()
-                except BrokenProcessPool:
-                    return list(running.values()), n_done
-                n_done += 1
-                yield running.pop(future), result
+                except BrokenProcessPool:  # so are all that are not done yet
+                    lost.append(item)
+                else:
+                    n_done += 1
+                    yield item, result
     except BaseException:
         for process in list((pool._processes or {}).values()):
             process.terminate()
