@@ -27,7 +27,7 @@ if __name__ == "__main__":
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may end between opening and reading
         return False
 
 
@@ -59,12 +59,13 @@ def work(folder: Path, item: str) -> str:
 
 
 def test_what_was_out_when_a_process_was_killed_is_done_again_and_nothing_is_lost(tmp_path):
-    items = ["a", "once-b", "c", "always-d", "e", "once-f", "always-g", "h", "i", "j", "k", "l"]
+    # No two that kill are out at the same time: one would be begun first when it is done again.
+    items = ["a", "once-b", "c", "d", "e", "always-f", "g", "h", "i", "once-j", "k", "l", "always-m", "n"]
     found = list(each(partial(work, tmp_path), items, 2, at_once=3))
     assert sorted(item for item, _ in found) == sorted(items)
     assert {item: result for item, result in found if result != item.upper()} == {
-        "always-d": None,
-        "always-g": None,
+        "always-f": None,
+        "always-m": None,
     }
 
 
@@ -108,5 +109,6 @@ def test_a_script_that_its_own_processes_would_run_again_is_told(tmp_path):
         [sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 1
-    assert done.stderr.rstrip().rpartition("\n")[2].startswith("RuntimeError: no process can be started")
-    assert "if __name__ == '__main__':" in done.stderr.rstrip().rpartition("\n")[2]
+    # Python may say more when it exits, of semaphores of the processes that were ended.
+    (told,) = [line for line in done.stderr.splitlines() if line.startswith("RuntimeError: no process")]
+    assert "if __name__ == '__main__':" in told
