@@ -73,8 +73,8 @@ rq4: setup  ## Study the generator: how few instructions give the same library (
 
 SUITES := libero_spatial libero_object libero_goal libero_90 libero_10
 
-test: setup  ## Run the tests.
-	$(BIN)/python -m pytest -m "not slow and not packaging"
+test: setup  ## Run the tests, two files at a time.
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not packaging"
 
 test-wheel: setup  ## Install the wheel into a clean environment and judge with it.
 	$(BIN)/python -m pytest -m packaging
