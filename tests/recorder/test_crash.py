@@ -157,9 +157,13 @@ def test_the_real_recorder_killed_a_few_times_records_what_an_undisturbed_one_do
 
 def killed_once(marker: Path, root: Path, spec: EpisodeSpec, **rest: Any) -> campaign.Outcome:
     """Record an episode, but let it kill the process in the middle the first time."""
-    if spec.episode == 1 and not marker.exists():
+
+    def kill() -> None:
         marker.touch()
-        threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if spec.episode == 1 and not marker.exists():
+        threading.Timer(3.0, kill).start()
     return _record_one(root, spec, **rest)
 
 
