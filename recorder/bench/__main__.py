@@ -60,7 +60,8 @@ def run(folder: Path, only: tuple[str, ...], out: Path | None) -> None:
     kept: list[Measurement] = list(read_results(path).rows) if path.exists() else []
     for name in tqdm(only or tuple(groups), unit="group", disable=None):
         rows = list(groups[name]())
-        kept = [row for row in kept if row.group != rows[0].group] + rows
+        kept = [row for row in kept if row.group != name] + rows
+        kept.sort(key=lambda row: list(groups).index(row.group))  # whatever was measured last
         write_results(path, results_of(kept))
     _print(kept)
 

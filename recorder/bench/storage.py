@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
@@ -18,11 +19,12 @@ from pcodec import ChunkConfig, standalone
 
 from mango_trace.store import Dataset, DatasetWriter, TraceRecord, compact_dataset, size_on_disk
 from mango_trace.store.layout import CHUNK_ROWS, LEVEL, SEGMENTS
-from recorder.bench.measurements import Measurement
+from recorder.bench.measurements import Measurement, in_turns
 
 _GROUP = "storage"
 _STUDY = "encodings"
 _AGAINST = "of float64 qpos and qvel"
+_OURS = f"byte shuffle, zstd {LEVEL}, columns of {CHUNK_ROWS} states: ours"
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Blocks: TypeAlias = Sequence[Numbers]
@@ -61,27 +63,38 @@ def storage(root: Path) -> Iterator[Measurement]:
 
 
 def encodings(root: Path) -> Iterator[Measurement]:
-    """Positions and velocities of the same runs in other encodings, and how fast each is read."""
+    """Positions and velocities of the same runs in other encodings, and how fast each is read and written."""
     blocks = list(_blocks(root))
     raw = sum(block.nbytes for block in blocks)
-    for what, (write, read) in _candidates().items():
-        encoded = write(blocks)
-        started = time.perf_counter()
-        decoded = read(encoded)
-        seconds = time.perf_counter() - started
-        for before, after in zip(blocks, decoded, strict=True):
+    candidates = _candidates()
+    encoded = {what: write(blocks) for what, (write, _) in candidates.items()}
+    for what, (_, read) in candidates.items():
+        for before, after in zip(blocks, read(encoded[what]), strict=True):
             if before.tobytes() != np.ascontiguousarray(after).tobytes():
                 raise RuntimeError(f"{what} loses bits")
-        size = sum(map(len, encoded))
+    reading = in_turns(*(partial(_seconds, read, encoded[what]) for what, (_, read) in candidates.items()))
+    writing = in_turns(*(partial(_seconds, write, blocks) for write, _ in candidates.values()))
+    for what, seconds in zip(candidates, reading, strict=True):
+        size = sum(map(len, encoded[what]))
         yield Measurement(
             group=_STUDY, what=what, value=raw / seconds / 1e6, unit="MB/s read",
             compared_with=_AGAINST, ratio=size / raw, better="smaller",
         )  # fmt: skip
+    ours = writing[list(candidates).index(_OURS)]
+    for what, seconds in zip(candidates, writing, strict=True):
+        yield Measurement(
+            group=_STUDY, what=what, value=raw / seconds / 1e6, unit="MB/s written",
+            compared_with="of the speed at which ours is written", ratio=ours / seconds,
+        )  # fmt: skip
 
 
-def _candidates() -> dict[
-    str, tuple[Callable[[Blocks], list[bytes]], Callable[[list[bytes]], list[Numbers]]]
-]:
+def _seconds(work: Callable[[Any], object], numbers: object) -> float:
+    started = time.perf_counter()
+    work(numbers)
+    return time.perf_counter() - started
+
+
+def _candidates() -> dict[str, Encoding]:
     bit = Blosc.BITSHUFFLE
     return {
         "raw float64": (_raw, _unraw),
@@ -91,7 +104,7 @@ def _candidates() -> dict[
         f"zstd {LEVEL}, rows": _blosc(shuffle=Blosc.NOSHUFFLE, columns=False),
         f"byte shuffle, zstd {LEVEL}, rows": _blosc(columns=False),
         f"byte shuffle, zstd {LEVEL}, columns of 512 states": _blosc(rows=512),
-        f"byte shuffle, zstd {LEVEL}, columns of {CHUNK_ROWS} states: ours": _blosc(),
+        _OURS: _blosc(),
         f"byte shuffle, zstd {LEVEL}, columns of 32768 states": _blosc(rows=32768),
         f"byte shuffle, zstd 9, columns of {CHUNK_ROWS} states": _blosc(level=9),
         f"bit shuffle, zstd {LEVEL}, columns of {CHUNK_ROWS} states": _blosc(shuffle=bit),
